@@ -257,19 +257,25 @@ impl Executors {
         Ok(executors)
     }
 
-    /// Has them be killed when this, and every other guard of them, is dropped.
+    /// Has them be killed when this, and every other guard of them, is dropped. So many processes, and one that is spare, need
+    /// executors, which are started meanwhile: what needs one waits for them.
     #[must_use]
-    pub fn guard(self: &Arc<Self>) -> Guard {
+    pub fn guard(self: &Arc<Self>, processes: u32) -> Guard {
         self.guards.fetch_add(1, Ordering::AcqRel);
+        self.warm(processes);
         Guard(Arc::clone(self))
     }
 
-    /// Starts so many, and a spare one, while others go on: what needs one meanwhile waits for them.
-    pub fn warm(self: &Arc<Self>, processes: u32) {
+    fn warm(self: &Arc<Self>, processes: u32) {
         let executors = Arc::clone(self);
         let named = thread::Builder::new().name("executors-start".to_owned());
         let spawned = named.spawn(move || {
-            if let Err(error) = executors.reserve(processes.saturating_add(1)) {
+            let started = executors.reserve(processes.saturating_add(1));
+            // They are killed with the job.
+            let is_over = executors.guards.load(Ordering::Acquire) == 0;
+            if let Err(error) = started
+                && !is_over
+            {
                 tracing::warn!(program = executors.recipe.name, %error, "executors do not start");
             }
         });

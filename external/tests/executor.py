@@ -52,7 +52,7 @@ def step(handle, body, hello):
     for sender, flags, length in records:
         heard.append((sender, None if flags else body[at : at + length]))
         at += 0 if flags else -(-length // 16) * 16
-    mode = hello["parameters"].get("mode", "ring")
+    mode, last = hello["parameters"].get("mode", "ring"), hello["parameters"].get("last", 4)
     if process["rank"] == 1 and superstep == 2:
         if mode == "raise":
             return failed(handle, 2, "no such plate", "Traceback: line 7")
@@ -73,8 +73,7 @@ def step(handle, body, hello):
             process["sum"] += int(content)
     process["seen"] = superstep
     size = hello["processes"]
-    if superstep == hello["parameters"].get("last", 4):
-        output = json.dumps([process["sum"], struct.unpack("<d", results["total"])[0]]).encode()
+    if superstep == last:
         value = b"\x92\xcd" + process["sum"].to_bytes(2, "big") + b"\xcb" + struct.pack(">d", struct.unpack("<d", results["total"])[0])
         head = struct.pack("<IIIIQQQQdQ", 1 | 2, 0, 0, 0, 10, 2000, 0, 0, 1.0, len(value))
         return reply(130, handle, head + padded(value))
@@ -86,7 +85,7 @@ def step(handle, body, hello):
     items = item(1, 0, "total", struct.pack("<d", process["rank"] + superstep))
     items += item(7, 0, "rank", struct.pack("<d", process["rank"]))
     state = len(json.dumps(process))
-    head = struct.pack("<IIIIQQQQdQ", 0, len(records) // 16, 2, 0, 1000, 5000, state, 4 - superstep, superstep / 5, 0)
+    head = struct.pack("<IIIIQQQQdQ", 0, len(records) // 16, 2, 0, 1000, 5000, state, last - superstep, superstep / (last + 1), 0)
     reply(130, handle, head + records + items + parts)
 
 
@@ -110,7 +109,7 @@ while True:
         reply(128, handle, struct.pack("<HHIII", 1, flags, 1, 0, len(about)) + padded(about))
     elif kind == 2:
         processes[handle] = {"rank": struct.unpack_from("<I", body)[0], "sum": 0, "seen": -1}
-        reply(129, handle, struct.pack("<QQ", 0, 5))
+        reply(129, handle, struct.pack("<QQ", 0, hello["parameters"].get("last", 4) + 1))
     elif kind == 3:
         step(handle, body, hello)
     elif kind == 4:

@@ -184,8 +184,8 @@ fn executors_end_with_the_last_guard_even_in_a_superstep() {
         ..recipe("hang", 2, Some(1))
     };
     let (executors, processes) = begin(&recipe);
-    let guard = executors.guard();
-    let other = executors.guard();
+    let guard = executors.guard(2);
+    let other = executors.guard(2);
     let running = std::thread::spawn(move || reference::run(processes, Limit::default()).is_err());
     std::thread::sleep(Duration::from_millis(500));
     drop(other);

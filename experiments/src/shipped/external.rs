@@ -1,6 +1,5 @@
 //! Programs in any language, as a workload.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -253,8 +252,7 @@ impl Workload for ExternalProgram {
         here: u32,
     ) -> Result<Option<Resources>, BuildError> {
         let executors = executors(parameters, common, files)?;
-        executors.warm(here);
-        let guard: Arc<dyn Any + Send + Sync> = Arc::new(executors.guard());
+        let guard: Resources = Arc::new(executors.guard(here));
         Ok(Some(guard))
     }
 
