@@ -1,0 +1,123 @@
+"""Bulk-synchronous parallel programs whose processes are rescheduled while they run.
+
+A program is a class (`Program`); `main` makes its file a command:
+
+    python heat.py check -n 4                     holds it to the laws of programs
+    python heat.py simulate -n 8                  runs it on a simulated platform
+    python heat.py up --local 4 --slow 4:0.4 -n 8   runs it on real processes of this machine, and moves them
+
+`run_here` runs it in this interpreter. `migbsp.mpi` executes programs that are written for MPI. `simulate`, `compare`,
+`sweep`, `run`, `explain` and the others call the command `migbsp` and return its results as tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _executor
+
+_executor.take_channel()
+
+from ._binary import find_binary
+from ._frames import ProtocolError
+from ._main import main
+from ._program import Failure, Program, Round, Start, Superstep, share
+from ._reduction import And, Max, Min, Or, ReductionError, Sum
+from ._reference import Finished, Note, ProgramError, Snapshot, run_here
+
+if TYPE_CHECKING:
+    from .analysis import (
+        CheckError,
+        ClusterError,
+        Comparison,
+        InputError,
+        MigbspError,
+        Record,
+        Simulation,
+        UsageError,
+        check,
+        compare,
+        explain,
+        record,
+        run,
+        simulate,
+        sweep,
+        verify,
+    )
+    from .frames import Frame
+
+_ANALYSIS = (
+    "CheckError",
+    "ClusterError",
+    "Comparison",
+    "Frame",
+    "InputError",
+    "MigbspError",
+    "Record",
+    "Simulation",
+    "UsageError",
+    "check",
+    "compare",
+    "explain",
+    "frames",
+    "record",
+    "run",
+    "simulate",
+    "sweep",
+    "verify",
+)
+
+__all__ = [
+    "And",
+    "CheckError",
+    "ClusterError",
+    "Comparison",
+    "Failure",
+    "Finished",
+    "Frame",
+    "InputError",
+    "Max",
+    "MigbspError",
+    "Min",
+    "Note",
+    "Or",
+    "Program",
+    "ProgramError",
+    "ProtocolError",
+    "Record",
+    "ReductionError",
+    "Round",
+    "Simulation",
+    "Snapshot",
+    "Start",
+    "Sum",
+    "Superstep",
+    "UsageError",
+    "check",
+    "compare",
+    "explain",
+    "find_binary",
+    "frames",
+    "main",
+    "record",
+    "run",
+    "run_here",
+    "share",
+    "simulate",
+    "sweep",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ANALYSIS:
+        from importlib import import_module
+
+        value = import_module(".frames", __name__) if name == "frames" else getattr(import_module(".analysis", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
