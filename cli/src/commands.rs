@@ -5,6 +5,7 @@ pub(crate) mod compare;
 mod completions;
 mod explain;
 mod export;
+pub(crate) mod laws;
 mod man;
 mod platform;
 #[cfg(feature = "otlp")]

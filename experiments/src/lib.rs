@@ -40,8 +40,8 @@ pub use prepared::{
 pub use provenance::{Attributed, CsvTable, Provenance, Published, platform_digest};
 pub use recorder::{Recorder, beginning, record_name, refuse_records};
 pub use registry::{
-    BuildError, BuildInput, Common, DealingParameters, Entry, ParameterError, Registry, Rejection,
-    Resources, Supersteps, Unbuilt, Workload,
+    BuildError, BuildInput, Common, DealingParameters, Entry, Lawful, ParameterError, Registry,
+    Rejection, Resources, Supersteps, Unbuilt, Unlawful, Workload,
 };
 pub use report::{
     CallReport, CallSummary, CheckpointSummary, JoinSummary, MigrationReport, NamedMove, Report,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use agents::{Outputs, ProgramType, Programs, hosted};
 use bsp::farm::{DealingError, FarmError};
-use bsp::reference::contain;
+use bsp::reference::{Limit, contain};
+use bsp::units::Bytes;
 use bsp::{Program, Rank};
 use machines::{JobError, TakeProcess};
 use model::{Gate, Plan, Policies, Rule, When};
@@ -95,6 +96,14 @@ pub trait Entry: Send + Sync {
         ranks: &[Rank],
         take: &mut TakeProcess<'_>,
     ) -> Result<(), Unbuilt>;
+
+    /// Executes the programs several times side by side, moved and not moved, to see whether they keep the laws of programs
+    /// ([`bsp::testing`]).
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be built, or break a law.
+    fn check_laws(&self, order: BuildInput<'_>, limit: u64) -> Result<Lawful, Unlawful>;
 
     /// What the processes need on a host beside their states, `here` of which start on it ([`Workload::resources`]).
     ///
@@ -411,9 +420,8 @@ impl<W: Workload> Entry for Registered<W> {
 
     fn programs(&self, order: BuildInput<'_>) -> Result<Programs, Fault> {
         let parameters = Self::parameters(Self::section(&order))?;
-        let programs = W::processes(&parameters, order.common, Self::files(&order));
-        let programs = programs.map_err(|error| Self::fault(&order, error))?;
-        Ok(Programs::new(programs))
+        let programs = W::programs(&parameters, order.common, Self::files(&order));
+        programs.map_err(|error| Self::fault(&order, error))
     }
 
     fn build(
@@ -430,6 +438,31 @@ impl<W: Workload> Entry for Registered<W> {
             take(*rank, hosted(program))?;
         }
         Ok(())
+    }
+
+    fn check_laws(&self, order: BuildInput<'_>, limit: u64) -> Result<Lawful, Unlawful> {
+        let parameters = Self::parameters(Self::section(&order))?;
+        let fault = |error| Self::fault(&order, error);
+        let build = W::builder(&parameters, order.common, Self::files(&order)).map_err(fault)?;
+        let ranks = || (0..order.common.processes).map(Rank);
+        // What cannot be built is told as such; what can be once can be again.
+        drop(
+            ranks()
+                .map(&build)
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(fault)?,
+        );
+        let again = || {
+            let processes = ranks().map(&build).collect::<Result<Vec<_>, _>>();
+            processes.unwrap_or_else(|error| panic!("it was built once: {error}"))
+        };
+        let checked = bsp::testing::verify(again, Limit(limit))?;
+        Ok(Lawful {
+            supersteps: checked.run.supersteps,
+            moves: checked.moves,
+            state_max: checked.state_max,
+            outputs: Outputs::new::<W::Program>(checked.run.outputs),
+        })
     }
 
     fn resources(&self, order: BuildInput<'_>, here: u32) -> Result<Option<Resources>, Fault> {
@@ -489,6 +522,30 @@ fn guarded<T>(check: impl FnOnce() -> Result<T, Rejection>) -> Result<T, Rejecti
         let problem = format!("the check of the outputs panicked: {message}");
         Err(Rejection::Outputs(problem))
     })
+}
+
+/// Programs that keep the laws.
+#[derive(Debug)]
+pub struct Lawful {
+    /// The number of supersteps.
+    pub supersteps: u64,
+    /// How often a process was moved.
+    pub moves: u64,
+    /// The length of the longest encoded state.
+    pub state_max: Bytes,
+    /// The outputs.
+    pub outputs: Outputs,
+}
+
+/// Why programs are not known to keep the laws.
+#[derive(Debug, thiserror::Error)]
+pub enum Unlawful {
+    /// They cannot be built.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// They break one.
+    #[error(transparent)]
+    Law(#[from] bsp::testing::Error),
 }
 
 /// What is kept on a host as long as a job has it.
@@ -657,6 +714,19 @@ pub trait Workload: 'static {
         _outputs: &[<Self::Program as Program>::Output],
     ) -> Result<Vec<OutputFile>, Rejection> {
         Ok(Vec::new())
+    }
+
+    /// The programs of all processes, for a simulation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::builder`].
+    fn programs(
+        parameters: &Self::Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Programs, BuildError> {
+        Ok(Programs::new(Self::processes(parameters, common, files)?))
     }
 
     /// What its processes need on a host beside their states, while a job has this host: `here` of them start on it. Kept until the

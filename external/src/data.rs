@@ -69,9 +69,9 @@ pub enum Value {
     /// Bytes.
     Bytes(Bytes),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<Self>),
     /// Pairs of keys and values.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(Self, Self)>),
     /// An array of numbers.
     Array(Array),
 }
@@ -222,7 +222,7 @@ impl Rest {
         if kind != ARRAY {
             return Err(ValueError(format!("extension {kind} has no meaning here")));
         }
-        let array = Rest(self.take(length)?).array();
+        let array = Self(self.take(length)?).array();
         array.ok_or_else(|| ValueError("an array contradicts itself".to_owned()))
     }
 

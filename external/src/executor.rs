@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use bsp::Round;
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::frame::{EXECUTOR, Frame, FrameError, Reader, VERSION, Writer, reply, request};
 use crate::launch::{self, Start};
@@ -47,7 +47,7 @@ pub struct Welcome {
 }
 
 /// What an executor says of itself in words.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
     /// The name of the program.

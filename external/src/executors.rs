@@ -66,7 +66,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// What the states of its processes are marked with: what they compute follows from this and from the program, not where.
-    fn key(&self) -> u64 {
+    pub(crate) fn key(&self) -> u64 {
         let mut digest = Sha256::new();
         for text in [&self.name, &self.parameters] {
             digest.update(bsp::numbers::length(text.len()).to_le_bytes());
@@ -299,11 +299,14 @@ impl Executors {
     ///
     /// If it does not start.
     pub fn welcome(&self) -> Result<&Welcome, ExecutorError> {
-        if let Some(welcome) = self.welcome.get() {
-            return Ok(welcome);
+        static NONE: OnceLock<Welcome> = OnceLock::new();
+        if self.welcome.get().is_none() {
+            self.reserve(1)?;
         }
-        self.reserve(1)?;
-        Ok(self.welcome.get().expect("an executor has answered"))
+        Ok(self
+            .welcome
+            .get()
+            .unwrap_or_else(|| NONE.get_or_init(Welcome::default)))
     }
 
     /// Whether a process of the program has looked at times or at who is on standby.

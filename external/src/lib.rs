@@ -9,6 +9,7 @@
 //! | say how executors are started | [`Recipe`] |
 //! | start them | [`Executors::of`] |
 //! | have a process | [`External::new`] |
+//! | execute a program once, and simulate what it did many times | [`ProgramTrace`] |
 //! | have them end with this process of the operating system, and be limited | [`launch_through`], [`launch`] |
 //!
 //! States are decoded where only their bytes are known ([`Deserialize`](serde::Deserialize)), so the executors of a program are found by
@@ -22,6 +23,7 @@ mod frame;
 mod launch;
 mod program;
 mod step;
+mod trace;
 
 pub use allowed::{Allowed, Listed, allow, allowed};
 pub use data::{Array, Blob, Output, Value, ValueError};
@@ -30,3 +32,4 @@ pub use executors::{Executors, Guard, Recipe, Verdict, World};
 pub use frame::{Frame, FrameError};
 pub use launch::{LAUNCH, launch, launch_through};
 pub use program::External;
+pub use trace::ProgramTrace;

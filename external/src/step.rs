@@ -4,6 +4,7 @@ use bsp::reduction::{Extent, REDUCTION_NAME_MAX, Reduced};
 use bsp::units::{Bytes as Amount, Instructions, Seconds};
 use bsp::{And, Max, Min, Or, Rank, Sum, Superstep, check_note_name};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::data::{Blob, Output};
 use crate::frame::{ALL, FrameError, Reader, UNKNOWN, Writer, request};
@@ -103,8 +104,8 @@ fn count(count: usize) -> u32 {
 }
 
 /// A result of a reduction, or a contribution.
-#[derive(Debug)]
-struct Item {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Item {
     kind: u8,
     number: u8,
     rank: u32,
@@ -177,12 +178,13 @@ pub(crate) struct Done {
     /// The supersteps left, if they are known.
     pub(crate) left: Option<u64>,
     pub(crate) progress: Option<f64>,
-    sends: Vec<(u32, Sent)>,
-    items: Vec<Item>,
+    pub(crate) sends: Vec<(u32, Sent)>,
+    pub(crate) items: Vec<Item>,
 }
 
+/// What a process sent.
 #[derive(Debug)]
-enum Sent {
+pub(crate) enum Sent {
     Content(Bytes),
     Sized(u64),
 }
@@ -295,7 +297,7 @@ impl Item {
         })
     }
 
-    fn carry_out(self, ctx: &mut Superstep<'_, Blob>) -> Result<(), String> {
+    pub(crate) fn carry_out(self, ctx: &mut Superstep<'_, Blob>) -> Result<(), String> {
         let Self {
             kind,
             number,

@@ -53,7 +53,7 @@ pub struct OutputsOnNodes {
 
 impl Outputs {
     /// The outputs of programs of type `P`, by rank.
-    pub(crate) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
+    pub fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
         Self(OutputsAt::Here(Box::new(outputs)))
     }
 

@@ -1,6 +1,8 @@
-//! `migbsp check`: whether the nodes of a cluster are there, fit each other, and reach each other.
+//! `migbsp check`: whether the nodes of a cluster are there, fit each other, and reach each other; or, with a file, whether its program keeps
+//! the laws of programs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use analysis::text::{Layout, age, rounded};
@@ -13,7 +15,8 @@ use protocol::identity::{Certificate, Name, Validity, date, ending};
 use protocol::{Build, Member};
 use serde::Serialize;
 
-use crate::command::{Command, Context};
+use crate::command::{Command, Context, Overrides};
+use crate::commands::laws;
 use crate::failure::CommandFailure;
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{CHECK_ABOUT, CHECK_HELP};
@@ -23,6 +26,11 @@ use crate::progress;
 /// Arguments of `check`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckArguments {
+    /// Experiment file, TOML, whose program is checked instead of a cluster; `-` reads stdin
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    overrides: Overrides,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
     /// Have each node send some MiB to each other one, and show how fast they arrive
@@ -37,7 +45,7 @@ pub(crate) struct CheckArguments {
 pub(crate) fn command() -> Command {
     Command::new(
         "check",
-        "Check that a cluster's nodes fit and reach each other",
+        "Check that a cluster's nodes reach each other, or that a program keeps the laws",
         execute,
     )
     .long_about(CHECK_ABOUT)
@@ -45,6 +53,18 @@ pub(crate) fn command() -> Command {
 }
 
 fn execute(arguments: &CheckArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    if let Some(file) = &arguments.file {
+        if arguments.cluster.is_given() || arguments.bandwidth {
+            let problem =
+                "check has a FILE to check a program, or --cluster to check nodes, and not both";
+            return Err(Failure::Usage(problem.to_owned()).into());
+        }
+        return laws::check(file, &arguments.overrides, arguments.format, context);
+    }
+    if !arguments.overrides.assignments().is_empty() {
+        let problem = "-n, --seed, --policy and --set are for the experiment of a FILE";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     show(arguments, cluster, context)
 }
@@ -55,6 +75,10 @@ pub(crate) fn show(
     cluster: ClusterMembers,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
+    if arguments.file.is_some() {
+        let problem = "check FILE needs no nodes: call it without `up`";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let provenance = Provenance::of_program(context.registry())?;
     let asked = cluster.all();
     let progress = |count: usize, of: &str| {

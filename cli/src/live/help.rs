@@ -165,12 +165,18 @@ Examples:
   {bin} add node-9 --cluster hosts
   {bin} add node-9=10.0.0.9:7447 --set left --cluster hosts";
 
-pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others.
+pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others. Or, with a \
+FILE, checks the program of an experiment before it is run anywhere.
 
 Shown are the nodes with their builds, slots and processors, when their certificates end, by how much their clocks differ from that of \
 this machine, and how many others each reaches. `status` asks the nodes from here alone: it does not see a firewall between two of them.";
 
 pub(super) const CHECK_HELP: &str = "\
+With FILE, the program is executed several times side by side, superstep by superstep: as it is, with each process moved (saved and loaded) \
+before each superstep, and with other times and processes on standby. States, messages, charges and outputs have to be the same. What \
+moves or resumes wrongly, or depends on a clock, on the order of a set or on what processes share, is told with process and superstep, \
+and exit code 3. It is for programs in Rust and in other languages; take few supersteps and small parameters.
+
 Exit code 5: a node does not answer, or does not reach another one, has another build, fewer processors than slots, or a clock that is \
 wrong by more than a minute; each is said in a sentence. A node whose certificate has expired does not answer. One that ends within 14 \
 days is said, and is no error.
@@ -181,6 +187,7 @@ a round trip of 10 ms shows 26 MB/s at most. Jobs may have 6 MiB on the way. A j
 
 Examples:
   {bin} check --cluster hosts
+  {bin} check heat.toml -n 4 --set application.supersteps=20
   {bin} check --cluster hosts --bandwidth
   {bin} check --cluster hosts --format csv          a line for each pair of nodes";
 

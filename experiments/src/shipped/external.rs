@@ -7,9 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::Programs;
 use bsp::Rank;
 use bsp::units::{InstructionsPerSecond, Seconds};
-use external::{Allowed, Executors, External, Output, Recipe, Verdict, World, allowed};
+use external::{
+    Allowed, Executors, External, Output, ProgramTrace, Recipe, Verdict, World, allowed,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Files, Place, Unit};
@@ -35,6 +38,8 @@ pub(crate) struct Parameters {
     charge: Charge,
     /// Instructions a second of the machine that simulates, if processor time is the charge.
     speed: InstructionsPerSecond,
+    /// How often simulations execute the program.
+    execution: Execution,
     /// The most processes in an executor; not set: one on hosts, and any number in simulations.
     per_executor: Option<NonZeroU32>,
     /// How many threads the libraries of the program may use.
@@ -60,12 +65,25 @@ enum Charge {
     Measured,
 }
 
+/// How often simulations execute a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Execution {
+    /// Once for all that have the same parameters and the same seed: they replay what it did. A program that looks at
+    /// times or at who is on standby is executed in each.
+    #[default]
+    Once,
+    /// In each.
+    Each,
+}
+
 impl Default for Parameters {
     fn default() -> Self {
         Self {
             program: None,
             command: Vec::new(),
             charge: Charge::Declared,
+            execution: Execution::Once,
             speed: InstructionsPerSecond::new(1e9).expect("a speed"),
             per_executor: None,
             threads: NonZeroU32::MIN,
@@ -243,6 +261,22 @@ impl Workload for ExternalProgram {
             };
             External::new(executors, rank).map_err(|error| failed(&error))
         })
+    }
+
+    fn programs(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Programs, BuildError> {
+        if parameters.execution == Execution::Once {
+            let recipe = parameters.recipe(common, files)?;
+            check_command(&recipe)?;
+            let trace = ProgramTrace::of(&recipe).map_err(|error| failed(&error))?;
+            if let Some(trace) = trace {
+                return Ok(Programs::new(trace.processes()));
+            }
+        }
+        Ok(Programs::new(Self::processes(parameters, common, files)?))
     }
 
     fn resources(
