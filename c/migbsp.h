@@ -2391,7 +2391,7 @@ struct migbsp_lib_part {
 };
 
 static struct {
-    int has_started, has_begun, tag_length, next_tag_length, received_tag_length;
+    int has_started, has_begun, was_dropped, tag_length, next_tag_length, received_tag_length;
     uint64_t time;
     struct timespec begin;
     struct migbsp_bytes *sent;
@@ -2446,11 +2446,12 @@ static int migbsp_lib_next_step(void)
             migbsp_reply_ready(0);
             continue;
         }
-        if ((kind != MIGBSP_STEP && kind != MIGBSP_DROP) || !migbsp_lib.has_started || migbsp_self.handle != migbsp_self.held_handle)
-            migbsp_protocol_fault("an executor with bsp_sync holds one process, and cannot save, load or verify");
+        if ((kind != MIGBSP_STEP && kind != MIGBSP_DROP) || !migbsp_lib.has_started || migbsp_lib.was_dropped || migbsp_self.handle != migbsp_self.held_handle)
+            migbsp_protocol_fault("an executor with bsp_sync holds one process, once, and cannot save, load or verify");
         if (kind == MIGBSP_DROP) {
+            migbsp_lib.was_dropped = 1;
             migbsp_reply(MIGBSP_OK, NULL, 0);
-            return 0;
+            continue;
         }
         migbsp_read_step();
         migbsp_begin_superstep();
