@@ -22,21 +22,24 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from . import _toml
 from . import frames as _frames
 from ._binary import find_binary
+from ._values import decode
 from .frames import Frame, Table
 
 Experiment: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | type[Any]"
@@ -114,14 +117,15 @@ def simulate(
     """
     given = _Given.of(experiment, processes)
     folder = _Folder.of(out)
-    keeps_outputs = given.is_program if outputs is None else outputs
+    kept = OF_PROGRAMS if given.is_external else OF_WORKLOADS
+    keeps_outputs = given.is_external if outputs is None else outputs
     arguments = ["simulate", given.name, "--format", "json", "--out", folder.path, "--force"]
     arguments += _options(given, processes, parameters, platform, policy, scenario, seed, settings)
     arguments += ["--trace"] if trace else []
-    arguments += ["--outputs", f"{folder.path / OUTPUTS}/"] if keeps_outputs else []
+    arguments += folder.outputs(kept) if keeps_outputs else []
     arguments += ["--jobs", jobs] if jobs else []
     data = json.loads(_succeed(arguments, text=given.text).out)
-    return Simulation(data, folder, keeps_outputs, frames)
+    return Simulation(data, folder, kept if keeps_outputs else None, frames)
 
 
 def run(
@@ -152,7 +156,8 @@ def run(
     """
     given = _Given.of(experiment, processes)
     folder = _Folder.of(out)
-    keeps_outputs = given.is_program if outputs is None else outputs
+    kept = OF_PROGRAMS if given.is_external else OF_WORKLOADS
+    keeps_outputs = given.is_external if outputs is None else outputs
     command: list[Any] = []
     if local is not None:
         command += ["up", "--local", local]
@@ -168,9 +173,9 @@ def run(
     command += ["--checkpoint", checkpoint] if checkpoint is not None else []
     command += _options(given, processes, parameters, None, policy, None, seed, settings)
     command += ["--trace"] if trace else []
-    command += ["--outputs", f"{folder.path / OUTPUTS}/"] if keeps_outputs else []
+    command += folder.outputs(kept) if keeps_outputs else []
     data = json.loads(_succeed([*command, *arguments], text=given.text).out)
-    return Run(data, folder, keeps_outputs, frames)
+    return Run(data, folder, kept if keeps_outputs else None, frames)
 
 
 def compare(
@@ -378,30 +383,34 @@ class Record:
 class _Outputs:
     """What the processes of a run computed."""
 
-    def __init__(self, folder: _Folder, has_outputs: bool) -> None:
+    def __init__(self, folder: _Folder, kept: Path | None) -> None:
         self._folder = folder
-        self._has_outputs = has_outputs
+        self._kept = kept
 
     @cached_property
     def outputs(self) -> list[Any]:
         """The output of each process, p1 first. Lists of numbers are arrays if NumPy is installed."""
-        return [_array(output) for output in json.loads(self.output_files["outputs.json"].read_text(encoding="utf-8"))]
+        file = self.output_files[OF_PROGRAMS.name if self._kept == OF_PROGRAMS else "outputs.json"]
+        written = file.read_bytes()
+        return [_array(output) for output in (json.loads if file.suffix == ".json" else decode)(written)]
 
     @cached_property
     def output_files(self) -> dict[str, Path]:
-        """The files of the outputs by name: `outputs.json`, and those that the workload makes, as `plate.npy` of `heat`."""
-        if not self._has_outputs:
+        """The files of the outputs by name: those of all processes, and what the workload makes, as `plate.npy` of `heat`."""
+        if self._kept is None:
             raise AttributeError("the outputs were not kept: say outputs=True")
-        folder = self._folder.path / OUTPUTS
-        provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-        return {name: folder / name for name in provenance["files"]}
+        path = self._folder.path / self._kept
+        if self._kept == OF_PROGRAMS:
+            return {path.name: path}
+        provenance = json.loads((path / "provenance.json").read_text(encoding="utf-8"))
+        return {name: path / name for name in provenance["files"]}
 
 
 class Simulation(_Outputs, Mapping[str, Record]):
     """The records of a simulation by scenario: `i`, `ii`, `iii`."""
 
-    def __init__(self, data: dict[str, Any], folder: _Folder, has_outputs: bool, frames: str | None) -> None:
-        super().__init__(folder, has_outputs)
+    def __init__(self, data: dict[str, Any], folder: _Folder, kept: Path | None, frames: str | None) -> None:
+        super().__init__(folder, kept)
         #: What `migbsp simulate --format json` printed; `docs/schemas/simulate.json` describes it.
         self.data = data
         #: The folder of the records.
@@ -442,8 +451,8 @@ class Simulation(_Outputs, Mapping[str, Record]):
 class Run(_Outputs):
     """A run on hosts."""
 
-    def __init__(self, data: dict[str, Any], folder: _Folder, has_outputs: bool, frames: str | None) -> None:
-        super().__init__(folder, has_outputs)
+    def __init__(self, data: dict[str, Any], folder: _Folder, kept: Path | None, frames: str | None) -> None:
+        super().__init__(folder, kept)
         #: What `migbsp run --format json` printed; `docs/schemas/live.json` describes it.
         self.data = data
         self._frames = frames
@@ -649,13 +658,11 @@ class _Given:
     name: str
     #: What stdin has.
     text: str | None
-    #: Whether it is a program of the user, as a class or a file of Python.
-    is_program: bool = False
 
     @classmethod
     def of(cls, experiment: Experiment, processes: int | None = None) -> _Given:
         if isinstance(experiment, type):
-            return cls("-", _toml.document(_of_program(experiment.__name__, _file_of(experiment), processes)), True)
+            return cls("-", _toml.document(_of_program(experiment.__name__, _file_of(experiment), processes)))
         if isinstance(experiment, Mapping):
             return cls("-", _toml.document(experiment))
         name = os.fspath(experiment)
@@ -663,34 +670,53 @@ class _Given:
             return cls("-", name)
         if name.endswith(".py"):
             file = Path(name).absolute()
-            return cls("-", _toml.document(_of_program(file.stem, file, processes)), True)
+            return cls("-", _toml.document(_of_program(file.stem, file, processes)))
         return cls(name, None)
 
-    def workload(self) -> str:
-        """The name of its workload."""
-        text = self.text if self.text is not None else Path(self.name).read_text(encoding="utf-8")
+    @cached_property
+    def workload(self) -> str | None:
+        """The name of its workload, as far as it is in a line of its own. A file that cannot be read is the command's business."""
+        text = self.text
+        if text is None:
+            try:
+                text = Path(self.name).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                return None
         found = re.search(r"""^\s*workload\s*=\s*["']([^"']*)["']""", text, re.MULTILINE)
-        if found is None:
+        return found[1] if found else None
+
+    @property
+    def is_external(self) -> bool:
+        """Whether it is a program of the user."""
+        return self.workload == EXTERNAL
+
+    def section(self) -> str:
+        """The section of its workload's parameters."""
+        if self.workload is None:
             raise UsageError(f"{self.name} names no workload, whose `parameters` are to be set: use `settings`")
-        return found[1]
+        return f"application.{self.workload}" + (".parameters" if self.is_external else "")
 
 
 class _Folder:
     """The folder of a result: that of the user, or a temporary one, which is deleted with the last that refers to it."""
 
-    def __init__(self, path: Path, temporary: tempfile.TemporaryDirectory[str] | None = None) -> None:
+    def __init__(self, path: Path, is_temporary: bool = False) -> None:
         self.path = path
-        self._temporary = temporary
+        self._is_temporary = is_temporary
+        if is_temporary:
+            weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
     @classmethod
     def of(cls, out: str | os.PathLike[str] | None) -> _Folder:
-        if out is not None:
-            return cls(Path(out))
-        temporary = tempfile.TemporaryDirectory(prefix="migbsp-")
-        return cls(Path(temporary.name), temporary)
+        return cls(Path(tempfile.mkdtemp(prefix="migbsp-")), True) if out is None else cls(Path(out))
+
+    def outputs(self, kept: Path) -> list[str]:
+        """The options that have the outputs written, to a file or a folder."""
+        path = str(self.path / kept)
+        return ["--outputs", path if kept.suffix else os.path.join(path, "")]
 
     def __reduce__(self) -> Any:
-        if self._temporary is not None:
+        if self._is_temporary:
             raise TypeError("records in a temporary folder cannot be sent to another process: name a folder, out=")
         return (_Folder, (self.path,))
 
@@ -745,6 +771,7 @@ def _execute_part(part: _Part) -> dict[str, bytes]:
                 folder=folder,
                 environment={**others, **part.environment},
                 or_partly=True,
+                is_silent=True,
             )
         except MigbspError as error:
             raise type(error)(str(error).replace(root, ""), error.exit_code) from None
@@ -775,7 +802,7 @@ class _Divided:
             return _succeed([*whole, "--format", "csv", "--out", out], text=self._text, or_partly=True)
         kept = Path(f"{os.fspath(out)}.parts")
         ended = self._merge(executor, plan, parts, kept, Path(out))
-        _delete(kept)
+        shutil.rmtree(kept)
         return ended
 
     def _merge(
@@ -784,7 +811,7 @@ class _Divided:
         """Executes the parts that are not in `folder`, and joins all of them in `out`."""
         for name in _numbers(folder):
             if not _is_same(plan, folder / name):
-                _delete(folder / name)
+                shutil.rmtree(folder / name)
         counts = {name.rpartition("-of-")[2] for name in _numbers(folder)}
         count = int(counts.pop()) if len(counts) == 1 and parts is None else parts or _parts(executor, plan)
         numbers = [f"{number}-of-{count}" for number in range(1, count + 1)]
@@ -807,7 +834,7 @@ class _Divided:
             for name, future in futures.items():
                 _keep(folder / name, future.result())
                 if not _is_same(plan, folder / name):
-                    _delete(folder / name)
+                    shutil.rmtree(folder / name)
                     names = ", ".join(self._names)
                     raise InputError(
                         f"a worker computed another sweep of {names}: are all files that it names relative to it, "
@@ -913,16 +940,6 @@ def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
         whole.rename(folder)
 
 
-def _delete(folder: Path) -> None:
-    """Deletes the folder of a part, or of all parts."""
-    for path in folder.iterdir():
-        if path.is_dir():
-            _delete(path)
-        else:
-            path.unlink()
-    folder.rmdir()
-
-
 @dataclass(frozen=True)
 class _Ended:
     """What a command has printed."""
@@ -939,14 +956,18 @@ def _succeed(
     folder: Path | None = None,
     environment: Mapping[str, str | None] | None = None,
     or_partly: bool = False,
+    is_silent: bool = False,
 ) -> _Ended:
-    """Executes a command that has to succeed. With `or_partly`, results some runs of which failed are results, too."""
+    """Executes a command that has to succeed. With `or_partly`, results some runs of which failed are results, too.
+
+    What it warns of is a warning here, unless the caller says it: `is_silent`.
+    """
     ended = _execute([str(one) for one in arguments], text, folder, environment or {})
     message = ended.err.strip()
     if ended.exit_code == 0 or (or_partly and ended.exit_code == 1 and ended.out.strip()):
-        of_interest = re.findall(r"^(?:warning|error): .*(?:\n(?! *$).+)*", message, re.MULTILINE)
-        for one in of_interest:
-            warnings.warn(one, stacklevel=4)
+        # Other lines say what was done, as `DIR/iii was set aside`.
+        for one in [] if is_silent else re.findall(r"^(?: WARN |warning: |error: ).*(?:\n {2,}\S.*)*", ended.err, re.MULTILINE):
+            warnings.warn(one.strip(), stacklevel=3)
         return ended
     kind = ERRORS.get(ended.exit_code, MigbspError)
     if ended.exit_code < 0:
@@ -961,7 +982,7 @@ def _execute(
     variables = {**os.environ, **environment}
     # A session of its own: Ctrl-C on a terminal reaches the command once, through this process.
     child = subprocess.Popen(
-        [os.fspath(find_binary()), *arguments],
+        [*_leash(), os.fspath(find_binary()), *arguments],
         stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -988,6 +1009,17 @@ def _execute(
     return _Ended(child.returncode, out, err)
 
 
+@cache
+def _leash() -> list[str]:
+    """What comes before a command that ends with this process, however that ends: as far as the system has it."""
+    leash = ["setpriv", "--pdeathsig", "TERM", "--"]
+    try:
+        tried = subprocess.run([*leash, "true"], capture_output=True, check=False)
+    except OSError:
+        return []
+    return leash if tried.returncode == 0 else []
+
+
 def _options(
     given: _Given,
     processes: int | None,
@@ -1004,9 +1036,7 @@ def _options(
     options += ["--policy", policy] if policy is not None else []
     values: dict[str, Any] = {}
     if parameters:
-        workload = given.workload()
-        section = f"application.{workload}" + (".parameters" if workload == "external" else "")
-        values = {f"{section}.{_toml.key(name)}": value for name, value in parameters.items()}
+        values = {f"{given.section()}.{_toml.key(name)}": value for name, value in parameters.items()}
     if isinstance(platform, Mapping):
         platform = _kept(_toml.document(platform))
     if platform is not None:
@@ -1052,12 +1082,19 @@ def _folder_of(record: Record | Simulation | Run | str | os.PathLike[str]) -> st
 
 def _of_program(name: str, file: Path, processes: int | None) -> dict[str, Any]:
     """The experiment of a program in a file of Python, on two Sets, one of which is slower."""
-    external = {"program": name, "command": [sys.executable, str(file)]}
+    from ._main import PROCESSES
+
     count = processes or PROCESSES
+    external = {
+        "program": name.lower(),
+        "command": [sys.executable, "-m", __package__, str(file)],
+        # A program that charges nothing is measured.
+        "charge": "declared" if ".charge(" in file.read_text(encoding="utf-8") else "measured",
+    }
     return {
-        "application": {"workload": "external", "processes": count, "external": external},
+        "application": {"workload": EXTERNAL, "processes": count, EXTERNAL: external},
         "platform": {"file": _kept(PLATFORM)},
-        "placement": {"per_host": max(1, -(-count // PLATFORM_HOSTS))},
+        "placement": {"per_host": -(-count // PLATFORM_HOSTS)},
         "scheduler": {"scenario": "all"},
     }
 
@@ -1145,8 +1182,13 @@ VARIABLES = "MIGBSP__"
 # The files of a part of a sweep.
 SHARD = ("plan.json", "runs.jsonl", "runs.csv")
 
-# The folder of the outputs, beside those of the records.
-OUTPUTS = "outputs"
+# The workload of programs of the user.
+EXTERNAL = "external"
+
+# Where outputs are, beside the folders of the records: of a workload with the files that it makes; of a program with all numbers,
+# also those that JSON does not have.
+OF_WORKLOADS = Path("outputs")
+OF_PROGRAMS = Path("outputs.msgpack")
 
 PROVENANCE = ("schema", "version", "build", "configuration_sha256", "platform_sha256", "policy", "overrides", "seed")
 
@@ -1170,8 +1212,7 @@ SHOWN = ["scenario", "seconds", "gain", "supersteps", "calls", "migrations", "mo
 
 MOVES = ["superstep", "process", "from", "to", "predicted_seconds", "took_seconds", "frozen_seconds", "bytes"]
 
-# The number of processes of a program, if it is not said, and the platform on which it is simulated.
-PROCESSES = 8
+# The platform on which a program is simulated.
 PLATFORM_HOSTS = 4
 PLATFORM = """\
 # Two Sets of two hosts; those of the second have half the speed.
