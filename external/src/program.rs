@@ -184,7 +184,8 @@ impl Serialize for External {
                 if !welcome.can_save {
                     let name = &executors.recipe().name;
                     return Err(ser::Error::custom(format!(
-                        "{name} cannot save its processes: it has no functions that save and load them"
+                        "{name} has no functions that save and load its processes, so they cannot move or be saved: give it those, or run it \
+                         with `--policy none --set checkpoint.copies=false`"
                     )));
                 }
                 let state = state(place, self.known).map_err(ser::Error::custom)?;

@@ -108,6 +108,8 @@ pub struct InitialStateBuilder {
     pub(crate) programs: ProgramBuilder,
     /// The processes that start there, in ascending order.
     pub(crate) ranks: Vec<Rank>,
+    /// Whether their programs may move or be saved, so that they have to have encodings.
+    pub(crate) are_encoded: bool,
     /// Whether their programs are to be saved at checkpoints, so that their forks have to be sound.
     pub(crate) are_forked: bool,
 }
@@ -139,6 +141,7 @@ impl InitialStateBuilder {
         let mut left = self.ranks.iter();
         let Self {
             programs,
+            are_encoded,
             are_forked,
             ..
         } = self;
@@ -147,7 +150,11 @@ impl InitialStateBuilder {
                 return Err(JobError::program(format!("{rank} was built out of turn")));
             }
             // A program that cannot move, or be saved, is found out before the job begins.
-            let bytes = check_encoding(rank, &*program)?;
+            let bytes = if *are_encoded {
+                check_encoding(rank, &*program)?
+            } else {
+                program.memory().total().0
+            };
             if *are_forked {
                 check_fork(rank, &*program)?;
             }

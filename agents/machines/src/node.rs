@@ -882,6 +882,7 @@ impl NodeMachine {
         let halted = (0..places).map(Rank);
         let halted = halted.filter(|rank| resumed.is_some_and(|resumed| resumed.has_halted(*rank)));
         let are_forked = prepared.setup.checkpointing.is_some();
+        let are_encoded = are_forked || prepared.setup.scheduler.is_some();
         let decoder = InitialStateDecoder {
             program_type: prepared.program_type,
             halted: Arc::new(halted.collect()),
@@ -892,6 +893,7 @@ impl NodeMachine {
         let builder = InitialStateBuilder {
             programs: prepared.programs.clone(),
             ranks: starting.map(|(index, _)| Rank::from_index(index)).collect(),
+            are_encoded,
             are_forked,
         };
         let view = submit.view.as_ref();
