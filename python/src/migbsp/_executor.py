@@ -8,14 +8,14 @@ import signal
 import socket
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from time import process_time_ns
 from typing import Any, NoReturn
 
 from . import _frames as frames
-from ._frames import Buffer, Channel, Item, ProtocolError
+from ._frames import Buffer, Channel, Item, ProtocolError, read_step
 from ._program import Failure, Program, Send, Start, Superstep
-from ._values import MESSAGE, PICKLED_MESSAGE, decode, decode_state, encode_state, measure
+from ._values import MESSAGE, PICKLED, PICKLED_MESSAGE, PLAIN, decode, decode_state, decode_view, encode_state, measure
 
 
 class Executor:
@@ -119,75 +119,73 @@ class Executor:
 class _Process:
     """A process, and what its superstep is called with."""
 
-    __slots__ = ("_ctx", "_decodes_pickle", "_encoding", "_has_progress", "_has_remaining", "_program", "_superstep")
+    __slots__ = ("_ctx", "_declares_memory", "_decoding", "_encoding", "_has_progress", "_has_remaining", "_program", "_saves")
 
     def __init__(self, program: Program, start: Start) -> None:
         self._program = program
-        self._superstep: Callable[[Superstep], None] = program.superstep
         self._ctx = Superstep(start, program.allows_pickle)
-        self._decodes_pickle = program.allows_pickle
+        self._decoding = PICKLED if program.allows_pickle else PLAIN
         self._encoding = PICKLED_MESSAGE if program.allows_pickle else MESSAGE
         kind = type(program)
         self._has_remaining = is_own(kind, "remaining")
         self._has_progress = is_own(kind, "progress")
+        self._declares_memory = is_own(kind, "memory")
+        self._saves = is_own(kind, "save")
 
     def step(self, handle: int, body: memoryview) -> list[Buffer]:
         """Executes a superstep; returns the frame DONE."""
         started = process_time_ns()
-        ctx = self._ctx
+        ctx, program = self._ctx, self._program
         if ctx._has_halted:
             raise ProtocolError(f"STEP for process {handle}, which has halted")
-        step = frames.read_step(body)
-        ctx.superstep = step.superstep
-        ctx._elapsed = step.elapsed
-        ctx._standby = step.standby
-        ctx.messages = self._decoded(step.messages) if step.messages else []
-        ctx.sized = step.sized
-        ctx._reduced = by_name(step.items) if step.items else {}
-        ctx._reset()
-        returned = self._superstep(ctx)
+        step = read_step(body)
+        ctx.superstep, ctx._elapsed, messages, ctx.sized, ctx._standby, items = step
+        ctx.messages = self._decoded(messages) if messages else []
+        ctx._reduced = by_name(items) if items else {}
+        ctx._has_looked = False
+        ctx._work = 0
+        sends: list[Send] = []
+        ctx._sends = sends
+        if ctx._items:
+            ctx._items, ctx._snapshots = [], {}
+        returned = program.superstep(ctx)  # type: ignore[func-returns-value]
         if returned is not None:
             refuse_returned(returned)
-        flags, output = 0, ctx._output
-        if ctx._has_halted:
-            flags = frames.HALTS | frames.IS_MESSAGEPACK
+        flags = frames.HALTS | frames.IS_MESSAGEPACK if ctx._has_halted else 0
         if ctx._has_looked:
             flags |= frames.LOOKED
-        length = self.state_length()
-        remaining = self.remaining() if self._has_remaining else frames.UNKNOWN
-        progress = self._progress() if self._has_progress else _NAN
+        output = ctx._output
         pieces: list[Buffer] = [b""]
         size = 64
-        if ctx._sends or ctx._items or output:
-            size += add_parts(pieces, ctx._sends, ctx._items, output)
-        if ctx._work >= 1 << 64:
+        if sends or ctx._items or output:
+            size += add_parts(pieces, sends, ctx._items, output)
+        if ctx._work > frames.UNKNOWN:
             raise ValueError(f"{ctx._work} instructions are charged in a superstep")
-        pieces[0] = frames.DONE_FRAME.pack(
+        pieces[0] = _PACK_DONE(
             frames.DONE,
             0,
             frames.MAGIC,
             handle,
             size,
             flags,
-            len(ctx._sends),
+            len(sends),
             len(ctx._items),
             0,
             ctx._work,
             process_time_ns() - started,
-            length,
-            remaining,
-            progress,
+            self.state_length(),
+            self.remaining() if self._has_remaining else frames.UNKNOWN,
+            self._progress() if self._has_progress else _NAN,
             len(output),
         )
         return pieces
 
     def _decoded(self, messages: list[tuple[int, memoryview]]) -> list[tuple[int, Any]]:
-        sender = 0
-        allows_pickle = self._decodes_pickle
+        sender, decoding = 0, self._decoding
         decoded = []
         try:
             for sender, content in messages:
-                decoded.append((sender, decode(content, allows_pickle=allows_pickle)))
+                decoded.append((sender, decode_view(content, decoding)))
         except ProtocolError as error:
             raise Failure(f"the message of p{sender + 1} cannot be decoded: {error}") from None
         return decoded
@@ -199,13 +197,14 @@ class _Process:
     def state_length(self) -> int:
         """The length of the state, or the memory that the program declares."""
         program = self._program
-        length = program.memory()
-        if length is None:
-            try:
-                length = measure(program.save(), self._encoding)
-            except TypeError as error:
-                raise _of_state(error, program) from None
-        return length
+        if self._declares_memory:
+            declared = program.memory()
+            if declared is not None:
+                return declared
+        try:
+            return measure(program.save() if self._saves else program.__dict__, self._encoding)
+        except TypeError as error:
+            raise _of_state(error, program) from None
 
     def remaining(self) -> int:
         """The supersteps that the process says are left."""
@@ -235,7 +234,7 @@ def serve(program: type[Program]) -> None:
             answer = executor.answer(kind, handle, body)
         except ProtocolError as error:
             refuse(channel, handle, error)
-        channel.write_all(answer, sum(map(len, answer)))
+        channel.write(answer)
 
 
 def read(channel: Channel) -> tuple[int, int, memoryview] | None:
@@ -250,7 +249,7 @@ def read(channel: Channel) -> tuple[int, int, memoryview] | None:
 
 def refuse(channel: Channel, handle: int, error: ProtocolError) -> NoReturn:
     """Answers that the runtime has broken a rule, and ends the executor."""
-    channel.write(frames.FAILED, handle, frames.failed(frames.PROTOCOL, str(error)))
+    channel.write(reply(frames.FAILED, handle, frames.failed(frames.PROTOCOL, str(error))))
     sys.exit(f"migbsp: {error}")
 
 
@@ -507,5 +506,6 @@ def _of_state(error: TypeError, program: Program) -> TypeError:
 
 _taken: socket.socket | None = None
 _PACKAGE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_PACK_DONE = frames.DONE_FRAME.pack
 _NAN = float("nan")
 _SOCKET_BUFFER = 1 << 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 import socket
 import struct
 import sys
-from collections.abc import Sequence
 from typing import NamedTuple, Union
 
 Buffer = Union[bytes, bytearray, memoryview]
@@ -77,15 +76,9 @@ class Item(NamedTuple):
     content: memoryview
 
 
-class Step(NamedTuple):
-    """The body of STEP. A message is its sender and its content, or its sender and its size."""
-
-    superstep: int
-    elapsed: float
-    messages: list[tuple[int, memoryview]]
-    sized: list[tuple[int, int]]
-    standby: tuple[int, ...]
-    items: list[tuple[bytes, Item]]
+#: The body of STEP: superstep, seconds, messages as pairs of sender and content, those that are only a size as pairs of
+#: sender and size, processes on standby, and results of reductions with their names.
+Step = tuple[int, float, list[tuple[int, memoryview]], list[tuple[int, int]], tuple[int, ...], list[tuple[bytes, Item]]]
 
 
 def padded(length: int) -> int:
@@ -108,7 +101,9 @@ def read_step(body: memoryview) -> Step:
     end = len(body)
     if end < STEP_BODY.size:
         raise ProtocolError(f"STEP has {end} bytes, expected {STEP_BODY.size} or more")
-    superstep, elapsed, message_count, standby_count, item_count, zero = STEP_BODY.unpack_from(body)
+    superstep, elapsed, message_count, standby_count, item_count, zero = _READ_STEP(body)
+    if end == STEP_BODY.size and not message_count and not standby_count and not item_count and not zero:
+        return superstep, elapsed, [], [], (), []
     at = STEP_BODY.size
     if zero != 0 or message_count > MESSAGES_MAX or 16 * message_count > end - at:
         raise ProtocolError(f"STEP of {end} bytes with {message_count} messages")
@@ -142,7 +137,7 @@ def read_step(body: memoryview) -> Step:
         else:
             raise ProtocolError(f"the message of p{sender + 1} has flags {flags}")
     _expect_end(body, at, "STEP")
-    return Step(superstep, elapsed, messages, sized, standby, items)
+    return superstep, elapsed, messages, sized, standby, items
 
 
 def read_outputs(body: memoryview) -> list[memoryview]:
@@ -195,6 +190,7 @@ class Channel:
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream
+        self._receive = stream.recv_into
         self._buffer = bytearray(_AT_ONCE)
         self._view = memoryview(self._buffer)
         self._begin = 0
@@ -202,51 +198,50 @@ class Channel:
 
     def read(self) -> tuple[int, int, memoryview] | None:
         """The next frame: kind, handle and body; `None` at the end of the stream."""
+        buffer = self._buffer
         begin, end = self._begin, self._end
         if end - begin < 16:
             if begin:
-                self._buffer[: end - begin] = self._buffer[begin:end]
+                buffer[: end - begin] = buffer[begin:end]
                 begin, end = 0, end - begin
             while end < 16:
-                count = self._stream.recv_into(self._view[end:])
+                count = self._receive(self._view[end:] if end else buffer)
                 if count == 0:
                     if end:
                         raise ProtocolError(f"the stream ends in the header of a frame, after {end} bytes")
                     return None
                 end += count
-        kind, zero, magic, handle, length = FRAME.unpack_from(self._buffer, begin)
+        kind, zero, magic, handle, length = _READ_FRAME(buffer, begin)
         if magic != MAGIC or zero != 0:
-            found = bytes(self._buffer[begin : begin + 16])
-            raise ProtocolError(f"{found!r} is not the header of a frame")
-        if length > (STATE_MAX + 16 if kind == LOAD else BODY_MAX):
+            raise ProtocolError(f"{bytes(buffer[begin : begin + 16])!r} is not the header of a frame")
+        if length > BODY_MAX and length > (STATE_MAX + 16 if kind == LOAD else BODY_MAX):
             raise ProtocolError(f"a frame of {length} bytes")
         begin += 16
+        behind = begin + length
+        if behind <= end:
+            self._begin, self._end = (behind, end) if behind < end else (0, 0)
+            return kind, handle, memoryview(buffer[begin:behind])
         have = end - begin
-        if length <= have:
-            self._begin, self._end = begin + length, end
-            return kind, handle, memoryview(self._buffer[begin : begin + length])
         body = _memory(length)
         body[:have] = self._view[begin:end]
         self._begin = self._end = 0
         while have < length:
-            count = self._stream.recv_into(body[have:])
+            count = self._receive(body[have:])
             if count == 0:
                 raise ProtocolError(f"the stream ends after {have} of {length} bytes of a frame")
             have += count
         return kind, handle, body
 
-    def write(self, kind: int, handle: int, body: Sequence[Buffer]) -> None:
-        """Writes a frame."""
-        length = sum(map(len, body))
-        self.write_all([FRAME.pack(kind, 0, MAGIC, handle, length), *body], 16 + length)
-
-    def write_all(self, buffers: list[Buffer], length: int) -> None:
-        """Writes frames that are in `buffers`, `length` bytes in all."""
-        if length <= _AT_ONCE:
-            self._stream.sendall(b"".join(buffers))
+    def write(self, pieces: list[Buffer]) -> None:
+        """Writes a frame that is in `pieces`."""
+        if len(pieces) == 1:
+            self._stream.sendall(pieces[0])
             return
-        for begin in range(0, len(buffers), _BUFFERS_MAX):
-            rest = buffers[begin : begin + _BUFFERS_MAX]
+        if sum(map(len, pieces)) <= _AT_ONCE:
+            self._stream.sendall(b"".join(pieces))
+            return
+        for begin in range(0, len(pieces), _PIECES_MAX):
+            rest = pieces[begin : begin + _PIECES_MAX]
             while rest:
                 sent = self._stream.sendmsg(rest)
                 first = 0
@@ -288,4 +283,6 @@ def _memory(length: int) -> memoryview:
 
 
 _AT_ONCE = 64 << 10
-_BUFFERS_MAX = 512
+_PIECES_MAX = 512
+_READ_FRAME = FRAME.unpack_from
+_READ_STEP = STEP_BODY.unpack_from

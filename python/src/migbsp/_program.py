@@ -266,16 +266,6 @@ class Superstep(Start):
             )
         self._items.append((frames.SNAPSHOT, kind, name.encode(), content))
 
-    def _reset(self) -> None:
-        """Forgets what the process did in the superstep before."""
-        self._work = 0
-        self._has_looked = False
-        if self._sends:
-            self._sends = []
-        if self._items:
-            self._items = []
-            self._snapshots = {}
-
 
 #: A message: the receiver, its content, in pieces if arrays are not copied and `None` if it is only a size, and its length.
 Send = tuple[int, Union[bytearray, list[Piece], None], int]

@@ -147,7 +147,8 @@ class _Computation:
     def _execute_one(self, rank: int) -> None:
         ctx = self.contexts[rank]
         ctx._elapsed = ctx._work / _SPEED
-        ctx._reset()
+        ctx._work, ctx._has_looked = 0, False
+        ctx._sends, ctx._items, ctx._snapshots = [], [], {}
         ctx.superstep = self.superstep
         allows_pickle = ctx._allows_pickle
         # Each receiver has a copy of its own, as if it were elsewhere.

@@ -75,8 +75,8 @@ Decoder = Callable[[View, int, Decoding], "tuple[Any, int]"]
 MESSAGE = Encoding()
 OUTPUT = Encoding(is_output=True)
 PICKLED_MESSAGE = Encoding(allows_pickle=True)
-_PLAIN = Decoding()
-_PICKLED = Decoding(allows_pickle=True)
+PLAIN = Decoding()
+PICKLED = Decoding(allows_pickle=True)
 
 
 def encode(value: Any, encoding: Encoding = MESSAGE) -> bytearray:
@@ -130,15 +130,16 @@ def measure(value: Any, encoding: Encoding = MESSAGE) -> int:
 
 def decode(content: Piece, *, allows_pickle: bool = False) -> Any:
     """The value that has been encoded so. Its arrays are views of `content`, which may be written to if that may."""
-    return _decode(memoryview(content), _PICKLED if allows_pickle else _PLAIN)
+    return decode_view(memoryview(content), PICKLED if allows_pickle else PLAIN)
 
 
 def decode_state(content: Piece, *, allows_pickle: bool = False) -> Any:
     """The state that has been encoded so."""
-    return _decode(memoryview(content), Decoding(allows_pickle=allows_pickle, is_state=True))
+    return decode_view(memoryview(content), Decoding(allows_pickle=allows_pickle, is_state=True))
 
 
-def _decode(view: View, decoding: Decoding) -> Any:
+def decode_view(view: View, decoding: Decoding) -> Any:
+    """As `decode`, of a view."""
     try:
         value, end = DECODERS[view[0]](view, 0, decoding)
     except ProtocolError:
@@ -388,7 +389,10 @@ def _measure_dict(value: dict[Any, Any], at: int, encoding: Encoding) -> int:
     at += 1 if len(value) < 16 else 5
     measures = MEASURES
     for key, element in value.items():
-        at = measures.get(type(key), _measure_other)(key, at, encoding)
+        if type(key) is str and len(key) < 32 and key.isascii():
+            at += 1 + len(key)
+        else:
+            at = measures.get(type(key), _measure_other)(key, at, encoding)
         at = measures.get(type(element), _measure_other)(element, at, encoding)
     return at
 
@@ -611,17 +615,17 @@ def _decode_scalar(view: View, at: int, decoding: Decoding) -> tuple[np.generic[
 def _decode_transposed(view: View, at: int, decoding: Decoding) -> tuple[np.ndarray[Any, Any], int]:
     if view[at] != 0xC9:
         raise ProtocolError("what is transposed is not an array")
-    numbers, end = _decode_array(view, at, _PLAIN)
+    numbers, end = _decode_array(view, at, PLAIN)
     return _registered(numbers.T, end, decoding)
 
 
 def _decode_generator(view: View, at: int, decoding: Decoding) -> tuple[Any, int]:
-    parts, end = DECODERS[view[at]](view, at, _PLAIN)
+    parts, end = DECODERS[view[at]](view, at, PLAIN)
     return _registered(_generator_of(*parts), end, decoding)
 
 
 def _decode_random(view: View, at: int, decoding: Decoding) -> tuple[random.Random, int]:
-    (version, words, gauss), end = DECODERS[view[at]](view, at, _PLAIN)
+    (version, words, gauss), end = DECODERS[view[at]](view, at, PLAIN)
     generator = random.Random(0)
     generator.setstate((version, tuple(words), gauss))
     return _registered(generator, end, decoding)
