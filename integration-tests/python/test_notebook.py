@@ -7,20 +7,21 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "examples"
 
 # Pictures depend on the fonts of the machine.
 COMPARED = ("text/plain", "text/html")
 
 
-def test_the_notebook_shows_what_it_computes(tmp_path):
+def test_the_notebook_shows_what_it_computes(tmp_path, monkeypatch):
     examples = tmp_path / "examples"
     examples.mkdir()
-    for file in ("migbsp.py", "notebook.ipynb"):
-        shutil.copy(EXAMPLES / file, examples)
-    shutil.copytree(EXAMPLES.parent / "conf", tmp_path / "conf")
-    shown = nbformat.read(examples / "notebook.ipynb", as_version=4)
-    computed = nbformat.read(examples / "notebook.ipynb", as_version=4)
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python/src"))
+    monkeypatch.setenv("MIGBSP", os.environ.get("MIGBSP", str(ROOT / "target/debug/migbsp")))
+    shown = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+    computed = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
     client = NotebookClient(computed, timeout=300, resources={"metadata": {"path": str(examples)}}, record_timing=False)
     client.execute()
     if "MIGBSP_UPDATE" in os.environ:

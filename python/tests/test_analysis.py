@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -206,7 +205,8 @@ def long_run(tmp_path):
     script = tmp_path / "long.py"
     script.write_text(
         "import migbsp\n"
-        f"migbsp.simulate({str(LBM)!r}, {str(tmp_path / 'runs')!r}, scenario='iii', settings={{'application.supersteps': 900000}})\n"
+        f"settings = {{'application.supersteps': 900000, 'scheduler.scenario': 'iii'}}\n"
+        f"migbsp.simulate({str(LBM)!r}, {str(tmp_path / 'runs')!r}, settings=settings)\n"
     )
     child = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
     partial = tmp_path / "runs/iii/run.json.partial"
@@ -236,6 +236,68 @@ def test_the_command_ends_with_the_process_that_called_it(long_run):
     child.kill()
     child.communicate(timeout=60)
     wait_for(lambda: "failure" in json.loads(partial.read_text()))
+
+
+PROGRAM = """
+import migbsp
+
+
+class Ring(migbsp.Program):
+    def __init__(self, ctx, *, rounds=1):
+        self.sum, self.number, self.rounds = 0.0, ctx.rank, rounds
+
+    def superstep(self, ctx):
+        for _, self.number in ctx.messages:
+            self.sum += self.number
+        ctx.charge(1_000_000)
+        if ctx.superstep == self.rounds * ctx.size:
+            return ctx.halt([self.sum, float("inf")])
+        ctx.send((ctx.rank + 1) % ctx.size, self.number)
+"""
+has_external = "external:" in analysis.call("help", "workloads")
+has_check = "PROGRAM" in analysis.call("check", "--help")
+
+
+@pytest.fixture
+def ring(tmp_path, monkeypatch):
+    """The class of a program in a file."""
+    (tmp_path / "ring_of_processes.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(analysis.__file__).parent.parent))
+    yield importlib.import_module("ring_of_processes").Ring
+    del sys.modules["ring_of_processes"]
+
+
+@pytest.mark.skipif(not has_external, reason="this migbsp has no external programs")
+def test_an_experiment_may_be_a_class_or_its_file(ring, tmp_path):
+    parameters = {"rounds": 3}
+    by_class = migbsp.simulate(ring, processes=5, parameters=parameters)
+    by_file = migbsp.simulate(tmp_path / "ring_of_processes.py", processes=5, parameters=parameters)
+    outputs = [[float(one) for one in output] for output in by_class.outputs]
+    assert outputs == [[30.0, float("inf")]] * 5
+    assert list(by_class) == ["i", "ii", "iii"]
+    assert by_class.data["runs"][0]["outputs_sha256"] == by_file.data["runs"][0]["outputs_sha256"]
+    assert by_class["i"].description["configuration"]["application"]["external"]["charge"] == "declared"
+
+
+@pytest.mark.skipif(not has_external, reason="this migbsp has no external programs")
+def test_a_class_runs_on_local_nodes(ring):
+    ended = migbsp.run(ring, processes=4, local=2, policy="none")
+    assert [float(output[0]) for output in ended.outputs] == [6.0] * 4
+
+
+@pytest.mark.skipif(not has_external, reason="this migbsp has no external programs")
+def test_a_failure_of_a_program_has_its_traceback(ring, tmp_path):
+    (tmp_path / "broken.py").write_text(PROGRAM.replace("ctx.charge(1_000_000)", "1 / (2 - ctx.superstep)"))
+    with pytest.raises(migbsp.MigbspError, match="ZeroDivisionError") as caught:
+        migbsp.simulate(tmp_path / "broken.py", processes=3)
+    assert caught.value.exit_code == 1
+
+
+@pytest.mark.skipif(not has_check, reason="this migbsp checks no programs")
+def test_a_program_is_checked_and_recorded(ring, tmp_path):
+    assert migbsp.check(ring, processes=3).data
+    assert migbsp.record(ring, tmp_path / "ring.trace", processes=3).is_file()
 
 
 def test_a_run_on_local_nodes_has_a_record(tmp_path):

@@ -18,9 +18,10 @@ b#.toml,null,false,,inf,"failed: a, ""b""
 in two lines"
 c.toml,007,true,3,NaN,
 """
+FAILED = 'failed: a, "b"\nin two lines'
 ROWS = [
     {"experiment": "# one.toml", "host": "NA", "is_drawn": True, "count": 1, "seconds": 0.5, "error": None},
-    {"experiment": "b#.toml", "host": "null", "is_drawn": False, "count": None, "seconds": math.inf, "error": 'failed: a, "b"\nin two lines'},
+    {"experiment": "b#.toml", "host": "null", "is_drawn": False, "count": None, "seconds": math.inf, "error": FAILED},
     {"experiment": "c.toml", "host": "007", "is_drawn": True, "count": 3, "seconds": math.nan, "error": None},
 ]
 

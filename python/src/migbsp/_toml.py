@@ -19,8 +19,8 @@ def value(it: Any) -> str:
     if isinstance(it, bool):
         return "true" if it else "false"
     if isinstance(it, (int, float)):
-        # A subclass, such as an enumeration of integers, prints otherwise. `repr` of a float is `nan`, `inf` or the shortest number.
-        return repr(float(it)) if isinstance(it, float) else int.__repr__(it)
+        # Subclasses, such as enumerations of integers, have a `repr` of their own.
+        return float.__repr__(it) if isinstance(it, float) else int.__repr__(it)
     if isinstance(it, str):
         return json.dumps(str(it), ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(it, os.PathLike):

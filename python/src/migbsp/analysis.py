@@ -42,6 +42,38 @@ from ._binary import find_binary
 from ._values import decode
 from .frames import Frame, Table
 
+__all__ = [
+    "CheckError",
+    "Checked",
+    "ClusterError",
+    "Comparison",
+    "Executor",
+    "Experiment",
+    "Explanation",
+    "Frame",
+    "InputError",
+    "MigbspError",
+    "Picture",
+    "Record",
+    "Run",
+    "Simulation",
+    "Table",
+    "UsageError",
+    "Verified",
+    "call",
+    "check",
+    "compare",
+    "explain",
+    "heat_map",
+    "record",
+    "run",
+    "simulate",
+    "superstep_times",
+    "sweep",
+    "timeline",
+    "verify",
+]
+
 Experiment: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | type[Any]"
 Settings: TypeAlias = "Mapping[str, Any]"
 Seeds: TypeAlias = "str | int | Iterable[int]"
@@ -623,7 +655,7 @@ def superstep_times(records: Mapping[str, Record], axes: Any = None) -> Any:
     for name, record in records.items():
         started, ended = (_frames.column(record.supersteps, column) for column in ("started", "ended"))
         indices = [superstep + 1 for superstep in _frames.column(record.supersteps, "superstep")]
-        axes.plot(indices, [end - start for start, end in zip(started, ended)], label=name)
+        axes.plot(indices, [end - start for start, end in zip(started, ended, strict=True)], label=name)
     axes.set(xscale="log", xlabel="superstep, from 1", ylabel="seconds", ylim=(0, 1.1 * axes.dataLim.ymax))
     axes.legend()
     return axes
@@ -634,7 +666,7 @@ def heat_map(runs: Table, row: str, column: str, value: str = "gain", axes: Any 
     axes = axes or _axes(6, 4)
     cells: dict[tuple[Any, Any], list[float]] = {}
     of_rows, of_columns, values = (_frames.column(runs, name) for name in (row, column, value))
-    for of_row, of_column, one in zip(of_rows, of_columns, values):
+    for of_row, of_column, one in zip(of_rows, of_columns, values, strict=True):
         if one is not None and one == one:
             cells.setdefault((of_row, of_column), []).append(one)
     rows, columns = (sorted({pair[index] for pair in cells}) for index in (0, 1))
@@ -675,7 +707,7 @@ class _Given:
 
     @cached_property
     def workload(self) -> str | None:
-        """The name of its workload, as far as it is in a line of its own. A file that cannot be read is the command's business."""
+        """The name of its workload, if it is in a line of its own. A file that cannot be read is the command's business."""
         text = self.text
         if text is None:
             try:
@@ -967,7 +999,7 @@ def _succeed(
     if ended.exit_code == 0 or (or_partly and ended.exit_code == 1 and ended.out.strip()):
         # Other lines say what was done, as `DIR/iii was set aside`.
         for one in [] if is_silent else re.findall(r"^(?: WARN |warning: |error: ).*(?:\n {2,}\S.*)*", ended.err, re.MULTILINE):
-            warnings.warn(one.strip(), stacklevel=3)
+            warnings.warn(one.strip().removeprefix("WARN "), stacklevel=3)
         return ended
     kind = ERRORS.get(ended.exit_code, MigbspError)
     if ended.exit_code < 0:

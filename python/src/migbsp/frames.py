@@ -65,8 +65,8 @@ class Frame(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         shown = [self.columns, *([_text(row[name]) for name in self.columns] for row in self.rows[:SHOWN])]
-        widths = [max(map(len, cells)) for cells in zip(*shown)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)).rstrip() for line in shown]
+        widths = [max(map(len, cells)) for cells in zip(*shown, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in shown]
         return "\n".join([*lines, *self._rest()])
 
     def _repr_html_(self) -> str:
@@ -144,17 +144,14 @@ def read_csv(source: str | os.PathLike[str], frames: str | None = None) -> Table
 
         return polars.read_csv(io.StringIO(text), infer_schema_length=None)
     header, *lines = csv.reader(io.StringIO(text))
-    columns = [_typed(list(cells)) for cells in zip(*lines)]
-    return Frame([dict(zip(header, row)) for row in zip(*columns)], header, attrs)
+    columns = [_typed(list(cells)) for cells in zip(*lines, strict=True)]
+    return Frame([dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True)], header, attrs)
 
 
 def column(table: Table, name: str) -> list[Any]:
     """A column of any table as a list."""
-    values = table[name]
-    if isinstance(values, list):
-        return values
-    as_list: Callable[[], list[Any]] = getattr(values, "to_list")
-    return as_list()
+    values: Any = table[name]
+    return list(values if isinstance(values, list) else values.to_list())
 
 
 def _typed(cells: list[str]) -> list[Any]:
