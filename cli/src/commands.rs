@@ -10,6 +10,7 @@ mod man;
 mod platform;
 #[cfg(feature = "otlp")]
 mod push;
+mod record;
 mod report;
 mod simulate;
 mod sweep;
@@ -61,6 +62,7 @@ impl<'a> Commands<'a> {
             simulate::command(registry),
             compare::command(registry),
             sweep::command(),
+            record::command(),
             explain::command(),
             export::command(),
             report::command(),

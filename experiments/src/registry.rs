@@ -10,6 +10,7 @@ use bsp::farm::{DealingError, FarmError};
 use bsp::reference::{Limit, contain};
 use bsp::units::Bytes;
 use bsp::{Program, Rank};
+use external::ProgramTrace;
 use machines::{JobError, TakeProcess};
 use model::{Gate, Plan, Policies, Rule, When};
 use protocol::Build;
@@ -104,6 +105,13 @@ pub trait Entry: Send + Sync {
     ///
     /// If they cannot be built, or break a law.
     fn check_laws(&self, order: BuildInput<'_>, limit: u64) -> Result<Lawful, Unlawful>;
+
+    /// What the program does, to be replayed instead of it ([`Workload::record`]).
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be recorded.
+    fn record(&self, order: BuildInput<'_>) -> Result<Option<Arc<ProgramTrace>>, Fault>;
 
     /// What the processes need on a host beside their states, `here` of which start on it ([`Workload::resources`]).
     ///
@@ -465,6 +473,12 @@ impl<W: Workload> Entry for Registered<W> {
         })
     }
 
+    fn record(&self, order: BuildInput<'_>) -> Result<Option<Arc<ProgramTrace>>, Fault> {
+        let parameters = Self::parameters(Self::section(&order))?;
+        let trace = W::record(&parameters, order.common, Self::files(&order));
+        trace.map_err(|error| Self::fault(&order, error))
+    }
+
     fn resources(&self, order: BuildInput<'_>, here: u32) -> Result<Option<Resources>, Fault> {
         let parameters = Self::parameters(Self::section(&order))?;
         let resources = W::resources(&parameters, order.common, Self::files(&order), here);
@@ -727,6 +741,19 @@ pub trait Workload: 'static {
         files: Files<'_>,
     ) -> Result<Programs, BuildError> {
         Ok(Programs::new(Self::processes(parameters, common, files)?))
+    }
+
+    /// What the program does, to be replayed instead of it; `None` for workloads that are not recorded.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be recorded.
+    fn record(
+        _parameters: &Self::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+    ) -> Result<Option<Arc<ProgramTrace>>, BuildError> {
+        Ok(None)
     }
 
     /// What its processes need on a host beside their states, while a job has this host: `here` of them start on it. Kept until the

@@ -37,6 +37,7 @@ impl Registry {
             .with::<ModelFarm>()
             .with::<Synthetic>()
             .with::<external::ExternalProgram>()
+            .with::<external::RecordedProgram>()
     }
 }
 

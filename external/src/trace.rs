@@ -190,15 +190,18 @@ impl ProgramTrace {
 
     /// Its processes, which do again what they did.
     pub fn processes(self: &Arc<Self>) -> Vec<External> {
+        let ranks = (0..self.processes.len()).map(Rank::from_index);
+        ranks.map(self.process_builder()).collect()
+    }
+
+    /// Gives a process of each rank, which does again what it did.
+    pub fn process_builder(self: &Arc<Self>) -> impl Fn(Rank) -> External + use<> {
         let key = self.key();
         let mut all = ALL_TRACES.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, trace| 0 < trace.strong_count());
         all.insert(key, Arc::downgrade(self));
-        drop(all);
-        let processes = (0..).map(Rank).zip(&self.processes);
-        processes
-            .map(|(rank, traced)| External::replayed(self, rank, traced.start))
-            .collect()
+        let trace = Arc::clone(self);
+        move |rank| External::replayed(&trace, rank, trace.processes[rank.index()].start)
     }
 
     /// The number of processes.

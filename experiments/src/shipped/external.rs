@@ -225,6 +225,74 @@ fn executors(
     Executors::of(recipe).map_err(|error| failed(&error))
 }
 
+/// What an external program did, without the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedProgram;
+
+/// `[application.recorded]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RecordedParameters {
+    /// The program trace, which `record` writes.
+    file: String,
+}
+
+impl Workload for RecordedProgram {
+    type Parameters = RecordedParameters;
+    type Program = External;
+    const NAME: &'static str = "recorded";
+    const ABOUT: &'static str = "what an external program did, from a file that `record` writes";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+    const IS_MODEL: bool = true;
+
+    fn draws(_: &RecordedParameters) -> bool {
+        false
+    }
+
+    fn builder(
+        parameters: &RecordedParameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<External, BuildError>, BuildError> {
+        let name = &parameters.file;
+        if name.is_empty() {
+            let problem = "is missing: a program trace, which `record` writes";
+            return Err(fault("file", problem.to_owned(), None));
+        }
+        let trace = ProgramTrace::read(files.open("file", name)?);
+        let trace = trace.map_err(|error| files.invalid("file", name, error))?;
+        let (found, recorded) = (common.processes, trace.len());
+        if usize::try_from(found) != Ok(recorded) {
+            let problem = format!("must be {recorded}, as many as were recorded");
+            return Err(ParameterError {
+                key: "processes".to_owned(),
+                found: Some(found.to_string()),
+                problem,
+                remedy: None,
+            }
+            .into());
+        }
+        let process = trace.process_builder();
+        Ok(move |rank| Ok(process(rank)))
+    }
+
+    fn check_format(_: OutputsFormat) -> Result<(), OutputsError> {
+        Ok(())
+    }
+
+    fn encode(outputs: &[Output], format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
+        encode_values(outputs, format)
+    }
+}
+
+/// The values of outputs in a format.
+fn encode_values(outputs: &[Output], format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
+    let values = outputs.iter().map(Output::value);
+    let values: Result<Vec<external::Value>, _> = values.collect();
+    let values = values.map_err(|error| OutputsError::new(format, error.to_string()))?;
+    encode(&values, format)
+}
+
 impl Workload for ExternalProgram {
     type Parameters = Parameters;
     type Program = External;
@@ -317,9 +385,21 @@ impl Workload for ExternalProgram {
     }
 
     fn encode(outputs: &[Output], format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
-        let values = outputs.iter().map(Output::value);
-        let values: Result<Vec<external::Value>, _> = values.collect();
-        let values = values.map_err(|error| OutputsError::new(format, error.to_string()))?;
-        encode(&values, format)
+        encode_values(outputs, format)
+    }
+
+    fn record(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Option<Arc<ProgramTrace>>, BuildError> {
+        let recipe = parameters.recipe(common, files)?;
+        check_command(&recipe)?;
+        let trace = ProgramTrace::of(&recipe).map_err(|error| failed(&error))?;
+        let trace = trace.ok_or_else(|| {
+            let problem = "the program looks at the time of the superstep before or at who is on standby: what it does is no one trace";
+            fault("command", problem.to_owned(), None)
+        })?;
+        Ok(Some(trace))
     }
 }

@@ -7,11 +7,12 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 30] = [
+const FLOORS: [(&str, u32); 31] = [
     ("bsp", 0),
     ("experiments/settings", 1),
     ("model", 1),
     ("simulator", 1),
+    ("external", 1),
     ("workloads", 1),
     ("protocol", 2),
     ("agents/record", 3),
