@@ -1,5 +1,6 @@
 """A sweep that an executor executes in parts is the sweep that the command makes alone, byte for byte."""
 
+import multiprocessing
 import os
 import shutil
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -112,7 +113,7 @@ def test_variables_of_the_caller_are_those_of_the_workers(project, monkeypatch, 
 def test_a_pool_of_processes_makes_the_same_sweep(project, tmp_path):
     arguments = {"values": VALUES, "seeds": range(1, 3)}
     migbsp.sweep("../conf/dynamic/drift-few.toml", tmp_path / "local", **arguments)
-    with ProcessPoolExecutor(2) as executor:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
         migbsp.sweep("../conf/dynamic/drift-few.toml", tmp_path / "divided", executor=executor, **arguments)
     assert_same(tmp_path / "divided", tmp_path / "local")
 

@@ -323,7 +323,10 @@ def record(
     parameters: Settings | None = None,
     seed: int | None = None,
 ) -> Path:
-    """Executes a program once and keeps its charges and messages in a file, which simulations replay without it."""
+    """Executes a program once, and keeps what it does in a file, which simulations replay without it.
+
+    Their experiments have `workload = "recorded"` and `recorded.file`.
+    """
     given = _Given.of(program, processes)
     arguments = ["record", given.name, "--out", out]
     _succeed([*arguments, *_options(given, processes, parameters, None, None, None, seed, None)], text=given.text)
@@ -601,7 +604,10 @@ class Checked:
     """A program that keeps the laws of programs."""
 
     #: What `migbsp check --format json` printed.
-    data: dict[str, Any]
+    data: dict[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        return "{processes} processes, {supersteps} supersteps, {moves} moves".format(**self.data)
 
 
 @dataclass(frozen=True)
@@ -719,14 +725,14 @@ class _Given:
 
     @property
     def is_external(self) -> bool:
-        """Whether it is a program of the user."""
-        return self.workload == EXTERNAL
+        """Whether it is a program of the user, or what one did."""
+        return self.workload in (EXTERNAL, "recorded")
 
     def section(self) -> str:
         """The section of its workload's parameters."""
         if self.workload is None:
             raise UsageError(f"{self.name} names no workload, whose `parameters` are to be set: use `settings`")
-        return f"application.{self.workload}" + (".parameters" if self.is_external else "")
+        return f"application.{self.workload}" + (".parameters" if self.workload == EXTERNAL else "")
 
 
 class _Folder:
