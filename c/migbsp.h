@@ -1036,7 +1036,7 @@ static char **migbsp_arguments(void)
 
 static void migbsp_greet(void);
 
-static struct migbsp_parameter *migbsp_parameter(const char *name)
+static struct migbsp_parameter *migbsp_find_parameter(const char *name)
 {
     size_t number;
     migbsp_greet();
@@ -1059,7 +1059,7 @@ static void migbsp_refuse_parameter(const struct migbsp_parameter *parameter, co
 
 int64_t bsp_parameter_int(const char *name, int64_t otherwise)
 {
-    const struct migbsp_parameter *parameter = migbsp_parameter(name);
+    const struct migbsp_parameter *parameter = migbsp_find_parameter(name);
     long long value;
     char *end;
     if (parameter == NULL)
@@ -1073,7 +1073,7 @@ int64_t bsp_parameter_int(const char *name, int64_t otherwise)
 
 double bsp_parameter_double(const char *name, double otherwise)
 {
-    const struct migbsp_parameter *parameter = migbsp_parameter(name);
+    const struct migbsp_parameter *parameter = migbsp_find_parameter(name);
     if (parameter == NULL)
         return otherwise;
     if (parameter->kind != 'n')
@@ -1083,7 +1083,7 @@ double bsp_parameter_double(const char *name, double otherwise)
 
 int bsp_parameter_bool(const char *name, int otherwise)
 {
-    const struct migbsp_parameter *parameter = migbsp_parameter(name);
+    const struct migbsp_parameter *parameter = migbsp_find_parameter(name);
     if (parameter == NULL)
         return otherwise;
     if (parameter->kind != 'b')
@@ -1093,7 +1093,7 @@ int bsp_parameter_bool(const char *name, int otherwise)
 
 const char *bsp_parameter_text(const char *name, const char *otherwise)
 {
-    const struct migbsp_parameter *parameter = migbsp_parameter(name);
+    const struct migbsp_parameter *parameter = migbsp_find_parameter(name);
     if (parameter == NULL)
         return otherwise;
     if (parameter->kind != 's')
@@ -1103,7 +1103,7 @@ const char *bsp_parameter_text(const char *name, const char *otherwise)
 
 const char *bsp_parameter_json(const char *name)
 {
-    const struct migbsp_parameter *parameter = migbsp_parameter(name);
+    const struct migbsp_parameter *parameter = migbsp_find_parameter(name);
     if (parameter == NULL)
         return NULL;
     if (parameter->kind == 's')
@@ -1308,7 +1308,7 @@ static size_t migbsp_skip_part(size_t *offset, uint64_t length)
 {
     size_t begin = *offset;
     if (length > migbsp_self.inbox.body.length - begin)
-        migbsp_protocol_fault("the lengths in STEP contradict its length");
+        migbsp_protocol_fault("the lengths in a request contradict its length");
     *offset += (size_t)migbsp_padded(length);
     return begin;
 }
@@ -1357,7 +1357,7 @@ static void migbsp_read_step(void)
     }
     /* Each takes 16 bytes at least, so what has arrived bounds the memory for all. */
     if (items > (migbsp_self.inbox.body.length - offset) / 16)
-        migbsp_protocol_fault("the lengths in STEP contradict its length");
+        migbsp_protocol_fault("the lengths in a request contradict its length");
     if (items > migbsp_self.inbox.item_capacity) {
         free(migbsp_self.inbox.items);
         migbsp_self.inbox.items = (struct migbsp_item *)malloc(items * sizeof *migbsp_self.inbox.items);
@@ -1381,7 +1381,7 @@ static void migbsp_read_step(void)
         before = from;
     }
     if (offset != migbsp_self.inbox.body.length)
-        migbsp_protocol_fault("the lengths in STEP contradict its length");
+        migbsp_protocol_fault("the lengths in a request contradict its length");
 }
 
 /* The next message with a content; NULL if there is none. */
@@ -2283,7 +2283,7 @@ static void migbsp_verify(void)
     for (number = 0; number < migbsp_self.processes; number++)
         migbsp_skip_part(&offset, migbsp_u64(lengths + 8 * number));
     if (offset != migbsp_self.inbox.body.length)
-        migbsp_protocol_fault("the lengths in VERIFY contradict its length");
+        migbsp_protocol_fault("the lengths in a request contradict its length");
     memset(head, 0, sizeof head);
     migbsp_self.inbox.next_record = 0;
     migbsp_self.text[0] = 0;
