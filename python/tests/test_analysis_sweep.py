@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import shutil
+import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +15,25 @@ from migbsp import analysis
 ROOT = Path(__file__).resolve().parent.parent.parent
 VALUES = {"scheduler.interval": [2, 4], "application.supersteps": [20], "application.synthetic.memory": ["1 MB", "2 MB"]}
 LBM = {"application.lbm-kernel.width": 32, "application.lbm-kernel.height": 32, "application.supersteps": 300}
+
+PROGRAM = """
+import migbsp
+
+
+class Sum(migbsp.Program):
+    def __init__(self, ctx):
+        self.sum = ctx.rank
+
+    def superstep(self, ctx):
+        ctx.charge(1000)
+        if ctx.superstep == 3:
+            return ctx.halt(self.sum)
+        self.sum += sum(number for _, number in ctx.messages)
+        ctx.send((ctx.rank + 1) % ctx.size, self.sum)
+
+
+migbsp.main(Sum)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +111,23 @@ def test_platforms_among_the_values_are_sent(project, tmp_path):
     local = migbsp.sweep("../conf/dynamic/drift-few.toml", tmp_path / "local", **arguments)
     migbsp.sweep("../conf/dynamic/drift-few.toml", tmp_path / "divided", executor=Elsewhere(project), **arguments)
     assert len(local) == 2
+    assert_same(tmp_path / "divided", tmp_path / "local")
+
+
+@pytest.mark.skipif("external:" not in analysis.call("help", "workloads"), reason="this migbsp has no external programs")
+def test_programs_are_sent(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(analysis.__file__).parent.parent))
+    (project / "notebooks/sum.py").write_text(PROGRAM)
+    external = {"command": [sys.executable, "sum.py"]}
+    experiment = {
+        "application": {"workload": "external", "processes": 4, "external": external},
+        "platform": {"file": "../conf/platforms/local.toml"},
+    }
+    arguments = {"values": {"application.processes": [2, 3]}, "policies": ["none"], "seeds": 1}
+    local = migbsp.sweep(experiment, tmp_path / "local", **arguments)
+    executor = Elsewhere(project)
+    assert migbsp.sweep(experiment, tmp_path / "divided", executor=executor, **arguments) == local
+    assert executor.submitted == 2
     assert_same(tmp_path / "divided", tmp_path / "local")
 
 

@@ -1,15 +1,14 @@
 //! `migbsp record`: what an external program does, in a file that simulations replay without the program.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 
-use analysis::text::counted;
+use analysis::text::{counted, data};
 use clap::Args;
 use experiments::Failure;
 
 use crate::command::{Command, Context, Overrides};
 use crate::failure::CommandFailure;
+use crate::file;
 use crate::output::print_text;
 
 /// Arguments of `record`.
@@ -56,6 +55,7 @@ recorded.file = \"heat.trace\"
 
 fn execute(arguments: &RecordArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let registry = context.registry();
+    file::check_writable(&arguments.out)?;
     let assignments = arguments.overrides.assignments();
     let loaded = experiments::load(&arguments.file, &assignments, registry)?;
     let workload = &loaded.experiment.application.workload;
@@ -69,31 +69,22 @@ fn execute(arguments: &RecordArguments, context: &Context<'_>) -> Result<(), Com
     if let Some(problem) = trace.failure() {
         return Err(Failure::Run(problem.to_owned()).into());
     }
-    let path = arguments.out.display();
-    let unwritten = |error| Failure::Run(format!("{path} cannot be written: {error}"));
-    // Whole, or not at all.
-    let folder = arguments
-        .out
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritten)?;
-    trace
-        .write(BufWriter::new(file.as_file_mut()))
-        .map_err(unwritten)?;
-    let file: File = file
-        .persist(&arguments.out)
-        .map_err(|error| unwritten(error.error))?;
-    let length = file.metadata().map_or(0, |data| data.len());
+    let mut bytes = Vec::new();
+    trace.write(&mut bytes).map_err(Failure::run)?;
+    file::write(&arguments.out, &bytes)?;
+    let (path, length) = (
+        arguments.out.display(),
+        data(bsp::numbers::real(bsp::numbers::length(bytes.len()))),
+    );
     let about = trace.about();
     let name = [&about.name, workload]
         .into_iter()
         .find(|name| !name.is_empty());
     let text = format!(
-        "{path}: {}, {} of {}, {length} B\n",
+        "{path}: {}, {} of {}, {length}\n",
         name.map_or("", |name| name.as_str()),
         counted(bsp::numbers::position(trace.supersteps()), "superstep"),
         counted(trace.len(), "process"),
     );
-    Ok(print_text(true, |_| text)?)
+    print_text(true, |_| text)
 }

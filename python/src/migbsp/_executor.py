@@ -424,7 +424,7 @@ def traceback_of(error: BaseException) -> str:
         if each is None:
             continue
         each.stack = traceback.StackSummary.from_list(
-            [frame for frame in each.stack if not frame.filename.startswith(_PACKAGE)]
+            [frame for frame in each.stack if not frame.filename.startswith((_PACKAGE, "<frozen runpy>"))]
         )
         reports += [each.__cause__, each.__context__]
     return "".join(report.format())

@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     if not is_for_mpi(file):
         return _execute_class(file, rest)
     if _executor.is_executor():
-        replace_mpi4py()
         sys.argv = [file, *rest]
+        replace_mpi4py()
         runpy.run_path(file, run_name="__main__")
         return 0
     name = os.path.splitext(os.path.basename(file))[0]

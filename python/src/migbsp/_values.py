@@ -872,7 +872,7 @@ def _refusal(value: Any, encoding: Encoding) -> str:
         return f"{name} cannot be in an output: give plain data"
     return (
         f"{name} cannot be encoded: {_WHAT_CAN_BE}. Turn it into these, for a state in `save` and `load`, or allow pickles of "
-        "senders that are trusted: class P(migbsp.Program, pickle=True)"
+        "senders that are trusted: class P(migbsp.Program, pickle=True), or migbsp.mpi.allows_pickle = True"
     )
 
 

@@ -4,6 +4,7 @@
 //! says so and does nothing.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
@@ -63,7 +64,9 @@ pub(crate) fn is_isolated() -> bool {
     };
     let test = isolated(&["true"]).stderr(Stdio::null()).status();
     if !test.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: no network namespaces here; they take root, `unshare`, `ip` and `tc`");
+        let skipped =
+            "SKIPPED: no network namespaces here; they take root, `unshare`, `ip` and `tc`";
+        drop(writeln!(io::stderr(), "{skipped}"));
         return false;
     }
     let (binary, thread) = (env::current_exe().unwrap(), thread::current());
