@@ -854,21 +854,16 @@ class _Divided:
         count = int(counts.pop()) if len(counts) == 1 and parts is None else parts or _parts(executor, plan)
         numbers = [f"{number}-of-{count}" for number in range(1, count + 1)]
         files = _named_files(self._names, self._text, self._values)
-        futures = {}
-        for name in numbers:
-            if not (folder / name).exists():
-                part = _Part(
-                    files,
-                    os.getcwd(),
-                    self._names,
-                    self._text,
-                    self._options,
-                    {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)},
-                    name.replace("-of-", "/"),
-                    self._jobs,
-                )
-                futures[name] = executor.submit(_execute_part, part)
+        environment = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+        futures: dict[str, Any] = {}
         try:
+            for name in numbers:
+                if not (folder / name).exists():
+                    shard = name.replace("-of-", "/")
+                    part = _Part(
+                        files, os.getcwd(), self._names, self._text, self._options, environment, shard, self._jobs
+                    )
+                    futures[name] = executor.submit(_execute_part, part)
             for name, future in futures.items():
                 _keep(folder / name, future.result())
                 if not _is_same(plan, folder / name):
@@ -879,6 +874,7 @@ class _Divided:
                         "and is the command of the workers the same build?"
                     )
         except BaseException:
+            # Not all libraries can take a part back.
             for future in futures.values():
                 getattr(future, "cancel", lambda: None)()
             raise
@@ -898,7 +894,7 @@ def _parts(executor: Executor, plan: dict[str, Any]) -> int:
 def _named_files(
     names: Sequence[str], text: str | None, values: Mapping[str, Any]
 ) -> dict[str, tuple[bytes, bool]]:
-    """Experiments and the files that they name by relative paths, and those that these name, by absolute path.
+    """Experiments and the files that they name by relative paths, and those that platforms name, by absolute path.
 
     A file is named by any text in quotes: which keys have files is the business of workloads.
     """
@@ -916,6 +912,8 @@ def _named_files(
             continue
         content = Path(named.file).read_bytes()
         found[named.path] = (content, os.access(named.file, os.X_OK))
+        if not named.file.endswith(NAMING) and named.file not in names:
+            continue
         with contextlib.suppress(UnicodeDecodeError):
             pending += [named.folder().inner(one) for one in _quoted(content.decode())]
     return found
@@ -1216,6 +1214,9 @@ ERRORS = {kind.exit_code: kind for kind in (UsageError, CheckError, InputError, 
 
 # Variables of the environment that set keys of experiments begin with it.
 VARIABLES = "MIGBSP__"
+
+# Endings of experiments and platforms, which name other files.
+NAMING = (".toml", ".xml")
 
 # The files of a part of a sweep.
 SHARD = ("plan.json", "runs.jsonl", "runs.csv")
