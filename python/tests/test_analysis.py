@@ -15,6 +15,7 @@ import migbsp
 from migbsp import _toml, analysis
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCE = str(Path(analysis.__file__).parent.parent)
 LBM = ROOT / "conf/lbm.toml"
 SHORT = {"application.supersteps": 60}
 HEAT = {
@@ -200,7 +201,7 @@ def test_a_class_without_a_file_is_refused():
 
 
 @pytest.fixture
-def long_run(tmp_path):
+def long_run(tmp_path, monkeypatch):
     """A process that simulates for a long time, and the file that its record has until it ends."""
     script = tmp_path / "long.py"
     script.write_text(
@@ -208,6 +209,7 @@ def long_run(tmp_path):
         f"settings = {{'application.supersteps': 900000, 'scheduler.scenario': 'iii'}}\n"
         f"migbsp.simulate({str(LBM)!r}, {str(tmp_path / 'runs')!r}, settings=settings)\n"
     )
+    monkeypatch.setenv("PYTHONPATH", SOURCE)
     child = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
     partial = tmp_path / "runs/iii/run.json.partial"
     wait_for(partial.exists)
@@ -263,7 +265,7 @@ def ring(tmp_path, monkeypatch):
     """The class of a program in a file."""
     (tmp_path / "ring_of_processes.py").write_text(PROGRAM)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(analysis.__file__).parent.parent))
+    monkeypatch.setenv("PYTHONPATH", SOURCE)
     yield importlib.import_module("ring_of_processes").Ring
     del sys.modules["ring_of_processes"]
 

@@ -1,8 +1,10 @@
 """Tables of all kinds have the same values."""
 
 import math
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +73,9 @@ def test_the_package_chooses_frames_and_an_argument_goes_before(monkeypatch):
 def test_a_choice_before_the_first_table_counts():
     code = "import migbsp; migbsp.frames = 'rows'; from migbsp import analysis; import migbsp.frames as module"
     code += "; import sys; print(sys.modules['migbsp.frames'].kind())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "rows\n"
+    environment = {**os.environ, "PYTHONPATH": str(Path(frames.__file__).parent.parent)}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout == "rows\n"
 
 
 def test_unknown_frames_are_refused(monkeypatch):
