@@ -46,6 +46,7 @@ void *bsp_create(int argc, char **argv)
 static void compute(volatile char *process)
 {
     static char long_name[100];
+    static void *volatile memory;
     const uint64_t shape[2] = {1u << 31, 1u << 31};
     double values[2];
     memset(long_name, 'n', 99);
@@ -106,7 +107,8 @@ static void compute(volatile char *process)
     if (is("count") && bsp_index() == 1)
         bsp_reduced_doubles("x", BSP_SUM, values, 2);
     if (is("memory"))
-        bsp_allocate(SIZE_MAX / 2, 1);
+        memory = bsp_allocate(SIZE_MAX / 2, 1);
+    free(memory);
     if (is("message memory"))
         bsp_send(0, long_name, (size_t)1 << 33);
     if (is("verify in superstep"))
