@@ -48,6 +48,9 @@ def step(handle, body, hello):
         at += 16 + -(-length // 16) * 16
         results[name] = body[at : at + size]
         at += -(-size // 16) * 16
+    began = time.process_time()
+    while time.process_time() - began < hello["parameters"].get("work", 0):
+        pass
     heard = []
     for sender, flags, length in records:
         heard.append((sender, None if flags else body[at : at + length]))
@@ -85,7 +88,7 @@ def step(handle, body, hello):
     items = item(1, 0, "total", struct.pack("<d", process["rank"] + superstep))
     items += item(7, 0, "rank", struct.pack("<d", process["rank"]))
     state = len(json.dumps(process))
-    head = struct.pack("<IIIIQQQQdQ", 0, len(records) // 16, 2, 0, 1000, 5000, state, last - superstep, superstep / (last + 1), 0)
+    head = struct.pack("<IIIIQQQQdQ", 0, len(records) // 16, 2, 0, 1000, int(1e9 * (time.process_time() - began)) + 5000, state, last - superstep, superstep / (last + 1), 0)
     reply(130, handle, head + records + items + parts)
 
 

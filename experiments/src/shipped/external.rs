@@ -11,7 +11,8 @@ use agents::Programs;
 use bsp::Rank;
 use bsp::units::{InstructionsPerSecond, Seconds};
 use external::{
-    Allowed, Executors, External, Output, ProgramTrace, Recipe, Verdict, World, allowed,
+    Allowed, ExecutorError, Executors, External, Output, ProgramTrace, Recipe, Verdict, World,
+    allowed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -211,7 +212,7 @@ fn fault(key: &str, problem: String, remedy: Option<String>) -> BuildError {
 }
 
 /// The program does not do what it is asked.
-fn failed(error: &external::ExecutorError) -> BuildError {
+fn failed(error: &ExecutorError) -> BuildError {
     fault("command", error.to_string(), None)
 }
 
@@ -369,13 +370,26 @@ impl Workload for ExternalProgram {
                 "not checked, because the program is only on nodes".to_owned(),
             ));
         }
-        let executors = executors(parameters, common, files)?;
-        let verdict = executors.verify(outputs);
-        match verdict.map_err(|error| Rejection::Outputs(error.to_string()))? {
-            Verdict::Unchecked => Ok(None),
-            Verdict::Accepted(text) => Ok(Some(text)),
-            Verdict::Input(problem) => Err(Rejection::Input(problem)),
-            Verdict::Rejected(problem) => Err(Rejection::Outputs(problem)),
+        // The program may be on nodes alone, and what is called as it is here another one.
+        let unchecked = |error: ExecutorError| {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Ok(Some(format!(
+                "not checked, because the program does not do it here: {first}"
+            )))
+        };
+        let executors = match Executors::of(parameters.recipe(common, files)?) {
+            Ok(executors) => executors,
+            Err(error) => return unchecked(error),
+        };
+        match executors.verify(outputs) {
+            Err(error) => unchecked(error),
+            Ok(verdict) => match verdict {
+                Verdict::Unchecked => Ok(None),
+                Verdict::Accepted(text) => Ok(Some(text)),
+                Verdict::Input(problem) => Err(Rejection::Input(problem)),
+                Verdict::Rejected(problem) => Err(Rejection::Outputs(problem)),
+            },
         }
     }
 

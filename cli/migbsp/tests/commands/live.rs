@@ -9,6 +9,7 @@
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `dashboard` | a page of a run is served while it goes on, to its own viewers alone |
 //! | `daemons` | nodes do one job after the other, and leave in order |
+//! | `external` | programs in other languages move, recover, resume and fail as those in Rust do, where nodes allow them |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
 //! | `kill` | nodes are killed once a superstep is over, and the error says so |
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
@@ -34,6 +35,7 @@ pub(crate) mod cluster;
 mod daemons;
 mod dashboard;
 mod elasticity;
+pub(crate) mod external;
 mod failures;
 mod files;
 mod inputs;

@@ -11,7 +11,7 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 37] = [
+const BOTH: [&str; 38] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -44,6 +44,7 @@ const BOTH: [&str; 37] = [
     "reproduce chen2008-table2 --instances 1",
     "reproduce du2007-figure1",
     "reproduce du2007-table1 --seeds 1..2",
+    "check e.toml",
     "platform show two.xml",
     "cert show ca",
     "chaos --seeds 1..20",

@@ -20,6 +20,8 @@ pub(crate) struct Cluster {
     nodes: Vec<Daemon>,
     /// How long its certificates are valid; `None`: as long as the program says.
     validity: Option<Duration>,
+    /// What the files of nodes have that are started from now on, beside the common keys.
+    conf: String,
 }
 
 /// A node.
@@ -59,6 +61,7 @@ impl Cluster {
             folder,
             nodes: Vec::new(),
             validity,
+            conf: String::new(),
         };
         cluster.issue("client", "laptop");
         for (role, set) in hosts {
@@ -86,6 +89,12 @@ impl Cluster {
         let starter = [&["env"], variables].concat();
         self.add(&starter, options, "set-manager", "set=s0");
         self.list();
+    }
+
+    /// One more node, whose file has these lines in addition.
+    pub(crate) fn configured(&mut self, conf: &str) {
+        conf.clone_into(&mut self.conf);
+        self.serve(&[], &[]);
     }
 
     /// The same, with a certificate of `role`.
@@ -155,7 +164,8 @@ impl Cluster {
         self.write(
             &file,
             &format!(
-                "[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"127.0.0.1:0\"\nspeed = 1e9\n"
+                "[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"127.0.0.1:0\"\nspeed = 1e9\n{}",
+                self.conf
             ),
         );
         let node = [&["node", "--conf", &file][..], options].concat();
