@@ -26,8 +26,8 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#define MIGBSP_NO_RETURN __attribute__((noreturn))
-#define MIGBSP_FORMAT __attribute__((format(printf, 1, 2)))
+#define MIGBSP_NO_RETURN __attribute__((__noreturn__))
+#define MIGBSP_FORMAT __attribute__((__format__(__printf__, 1, 2)))
 #else
 #error "migbsp.h needs gcc, clang or a compiler that has their attributes"
 #endif
@@ -35,7 +35,7 @@
 /* Functions that a program may leave out are weak: their address is null if no file defines them. So a program says nothing about which it
    has. Macros in their place could contradict what is there. Where object files are not ELF, all have to be defined. */
 #if defined(__ELF__)
-#define MIGBSP_OPTIONAL __attribute__((weak))
+#define MIGBSP_OPTIONAL __attribute__((__weak__))
 #else
 #define MIGBSP_OPTIONAL
 #endif
@@ -2575,7 +2575,7 @@ static unsigned char *migbsp_lib_area(const struct migbsp_lib_part *part)
         if (part->offset > (uint64_t)area->length || part->length > (uint64_t)area->length - part->offset)
             bsp_fail("process %d %s %llu bytes at %llu of an area that has %d bytes", part->from, part->kind == MIGBSP_LIB_PUT ? "puts" : "gets",
                      (unsigned long long)part->length, (unsigned long long)part->offset, area->length);
-        return (unsigned char *)(uintptr_t)area->at + part->offset;
+        return part->length > 0 ? (unsigned char *)(uintptr_t)area->at + part->offset : NULL;
     }
     migbsp_lib_fault(part->from);
 }
@@ -2692,7 +2692,7 @@ void bsp_push_reg(const void *area, int length)
 {
     struct migbsp_area *pushed;
     migbsp_allow("bsp_push_reg", MIGBSP_IN_SUPERSTEP);
-    if (length < 0)
+    if (length < 0 || (area == NULL && length > 0))
         bsp_fail("bsp_push_reg: the length is %d", length);
     migbsp_lib.areas = (struct migbsp_area *)migbsp_lib_room(migbsp_lib.areas, migbsp_lib.area_count, &migbsp_lib.area_capacity, sizeof *migbsp_lib.areas);
     pushed = &migbsp_lib.areas[migbsp_lib.area_count++];

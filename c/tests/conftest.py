@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 EXAMPLES = HERE.parent.parent / "examples" / "c"
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-SANITIZED = ["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Wno-format", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZED = ["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 class Builder:
@@ -26,7 +26,7 @@ class Builder:
         if key not in self.built:
             path = next(folder / source for folder in (HERE / "programs", EXAMPLES) if (folder / source).exists())
             program = self.folder / str(len(self.built)) / (name or path.stem)
-            program.parent.mkdir()
+            program.parent.mkdir(exist_ok=True)
             command = [compiler, *(flags or [*STRICT, "-O2", "-ffp-contract=off"]), f"-I{HERE.parent}", f"-I{HERE / 'programs'}"]
             subprocess.run([*command, path, "-o", program, "-lm"], check=True)
             self.built[key] = program
