@@ -1,7 +1,7 @@
 """A small runtime of the protocol of external programs, for tests: it shares no code with the package.
 
 `Runtime(...).run()` starts executors as processes of the operating system and executes a program on them; with `moves`,
-every process is saved, dropped and loaded by another executor after every superstep. `python runtime.py` measures
+every process is saved, dropped and loaded by another executor before every superstep, or before some. `python runtime.py` measures
 supersteps.
 """
 
@@ -265,7 +265,7 @@ class Runtime:
         processes: int,
         parameters: dict | None = None,
         *,
-        moves: bool = False,
+        moves: bool | set[int] = False,
         shared: bool = False,
         seed: int = 1,
         supersteps: int = 0,
@@ -312,7 +312,7 @@ class Runtime:
         while running:
             superstep = outcome.supersteps
             assert superstep < self.limit, f"p{running[0] + 1} does not halt"
-            if self.moves and superstep:
+            if superstep and (self.moves is True or (self.moves and superstep in self.moves)):
                 self._move(running, outcome)
             dones: dict[int, Done] = {}
             for rank in running:

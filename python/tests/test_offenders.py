@@ -58,6 +58,21 @@ def test_arrays_that_share_memory_are_refused_with_their_names() -> None:
     assert failed.value.kind == 2
 
 
-def test_a_script_that_does_other_things_after_a_move_is_told_why() -> None:
+def test_a_script_that_sends_other_messages_after_a_move_is_told_why(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        """
+from migbsp import mpi as MPI
+comm = MPI.COMM_WORLD
+total = comm.rank
+state = comm.migratable(step=0)
+while state.step < 3:
+    comm.barrier()
+    total += comm.allreduce(total)
+    comm.barrier()
+    state.step += 1
+    comm.migrate()
+"""
+    )
     with pytest.raises(ProgramFailed, match="is all that changes in the loop named"):
-        kept("unnamed_array", moves=True)
+        Runtime([sys.executable, str(script)], 2, moves={6}).run()

@@ -440,16 +440,13 @@ def files_beside(main: str | None) -> list[str]:
     """A file, and those of modules that have been imported from its folder and the folders in it, but not installed."""
     if main is None or not os.path.isfile(main):
         return []
-    main = os.path.realpath(main)
-    folder = os.path.dirname(main) + os.sep
-    files = {main}
+    folders = tuple({os.path.dirname(path(main)) + os.sep for path in (os.path.abspath, os.path.realpath)})
+    files = {os.path.realpath(main)}
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.endswith(".py"):
-            file = os.path.realpath(file)
-            within = file.startswith(folder) and not file.startswith(_PACKAGE)
-            if within and "site-packages" not in file and "dist-packages" not in file:
-                files.add(file)
+        if isinstance(file, str) and file.startswith(folders) and file.endswith(".py"):
+            if not file.startswith(_PACKAGE) and "site-packages" not in file and "dist-packages" not in file:
+                files.add(os.path.realpath(file))
     return sorted(files)
 
 
