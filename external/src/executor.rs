@@ -342,21 +342,21 @@ impl Executor {
         if within.is_none() {
             channel.set_read_timeout(None)?;
         }
-        request.write(channel)?;
-        Frame::read(Until {
+        let written = request.write(channel);
+        let reply = Frame::read(Until {
             channel: &mut self.channel,
             until: within.map(|within| Instant::now() + within),
-        })
+        });
+        match (written, reply) {
+            // One that ends in the middle of a request may have said why.
+            (Err(_), Ok(reply)) => Ok(reply),
+            (Err(error), Err(_)) if is_late(&error) => Err(error.into()),
+            (_, reply) => reply,
+        }
     }
 
     /// Ends the executor, which did not keep to the protocol.
     pub(crate) fn fails(&mut self, error: &FrameError, within: Option<Duration>) -> ExecutorError {
-        let is_late = |error: &io::Error| {
-            matches!(
-                error.kind(),
-                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
-            )
-        };
         let late = matches!(error, FrameError::Channel(error) if is_late(error));
         let process = self.child.id();
         self.is_sound.store(false, Ordering::Relaxed);
@@ -430,6 +430,14 @@ impl Drop for Executor {
         }
         self.end();
     }
+}
+
+/// Whether there was no time left.
+fn is_late(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+    )
 }
 
 fn how(status: ExitStatus) -> String {

@@ -119,6 +119,8 @@ while True:
         reply(131, handle, json.dumps(processes[handle]).encode())
     elif kind == 5:
         processes[handle] = json.loads(body[16:])
+        if hello["parameters"].get("mode") == "forget":
+            processes[handle]["sum"] = 0
         reply(129, handle, struct.pack("<QQ", length - 16, 2**64 - 1))
     elif kind == 6:
         del processes[handle]

@@ -113,6 +113,14 @@ impl Parameters {
 
     fn recipe(&self, common: Common, files: Files<'_>) -> Result<Recipe, BuildError> {
         let name = self.name();
+        if let Some((key, _)) = self.parameters.iter().find(|(_, value)| has_null(value)) {
+            let problem = "must have finite numbers, as JSON has them";
+            return Err(fault(
+                &format!("parameters.{key}"),
+                problem.to_owned(),
+                None,
+            ));
+        }
         let place = files.place();
         let mut recipe = Recipe {
             name: name.clone(),
@@ -174,6 +182,16 @@ impl Parameters {
             return Err(fault("command", problem, None));
         }
         Ok(recipe)
+    }
+}
+
+/// Whether a parameter is, or has, a number that JSON does not have.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(values) => values.iter().any(has_null),
+        Value::Object(values) => values.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

@@ -41,6 +41,7 @@ mod platform;
 mod provenance;
 mod readme;
 mod rebalance;
+mod recorded;
 mod report;
 mod reproduce;
 mod schemas;
