@@ -64,7 +64,9 @@ class Executor:
         self.stream = own
         self.log = tempfile.TemporaryFile()
         paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MIGBSP_EXECUTOR": "1"}
+        # Otherwise what is printed before the package is imported is in the channel.
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        variables = {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MIGBSP_EXECUTOR": "1"}
         self.process = subprocess.Popen(
             command, stdin=other, stdout=other, stderr=self.log, env={**variables, **(environment or {})}
         )
@@ -130,7 +132,10 @@ class Executor:
         pieces = bytearray(length)
         view, have = memoryview(pieces), 0
         while have < length:
-            count = self.stream.recv_into(view[have:])
+            try:
+                count = self.stream.recv_into(view[have:])
+            except ConnectionError:
+                count = 0
             if count == 0:
                 raise ExecutorEnded(f"after {have} of {length} bytes, exit code {self.process.wait(10)}")
             have += count

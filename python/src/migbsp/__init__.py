@@ -23,9 +23,9 @@ from ._frames import ProtocolError
 from ._main import main
 from ._program import Failure, Program, Round, Start, Superstep, share
 from ._reduction import And, Max, Min, Or, ReductionError, Sum
-from ._reference import Finished, Note, ProgramError, Snapshot, run_here
 
 if TYPE_CHECKING:
+    from ._reference import Finished, Note, ProgramError, Snapshot, run_here
     from .analysis import (
         CheckError,
         ClusterError,
@@ -46,26 +46,33 @@ if TYPE_CHECKING:
     )
     from .frames import Frame
 
-_ANALYSIS = (
-    "CheckError",
-    "ClusterError",
-    "Comparison",
-    "Frame",
-    "InputError",
-    "MigbspError",
-    "Record",
-    "Simulation",
-    "UsageError",
-    "check",
-    "compare",
-    "explain",
-    "frames",
-    "record",
-    "run",
-    "simulate",
-    "sweep",
-    "verify",
-)
+# Executors do without these, and start sooner.
+_MODULES = {
+    "frames": "",
+    "Frame": "frames",
+    **dict.fromkeys(("Finished", "Note", "ProgramError", "Snapshot", "run_here"), "_reference"),
+    **dict.fromkeys(
+        (
+            "CheckError",
+            "ClusterError",
+            "Comparison",
+            "InputError",
+            "MigbspError",
+            "Record",
+            "Simulation",
+            "UsageError",
+            "check",
+            "compare",
+            "explain",
+            "record",
+            "run",
+            "simulate",
+            "sweep",
+            "verify",
+        ),
+        "analysis",
+    ),
+}
 
 __all__ = [
     "And",
@@ -110,13 +117,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ANALYSIS:
-        from importlib import import_module
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        value = import_module(".frames", __name__) if name == "frames" else getattr(import_module(".analysis", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f".{_MODULES[name] or name}", __name__)
+    value = globals()[name] = getattr(module, name) if _MODULES[name] else module
+    return value
 
 
 def __dir__() -> list[str]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _executor
 from ._binary import find_binary
 from ._program import Program
+
+if TYPE_CHECKING:
+    import inspect
 
 HELP = """\
 {about}Usage: {usage} COMMAND [OPTIONS]
@@ -62,6 +61,8 @@ def main(program: type[Program], arguments: Sequence[str] | None = None) -> None
     if _executor.is_executor():
         _executor.serve(program)
         sys.exit()
+    import inspect
+
     file = os.path.abspath(inspect.getfile(program))
     sys.exit(command(Target.of_class(program, [sys.executable, file]), sys.argv[1:] if arguments is None else arguments))
 
@@ -82,6 +83,8 @@ class Target:
     @classmethod
     def of_class(cls, program: type[Program], command: list[str]) -> Target:
         """The target of a class."""
+        import inspect
+
         target = cls(program.__name__.lower(), f"python {os.path.basename(sys.argv[0])}", command)
         if program.__doc__ and program.__doc__ != Program.__doc__:
             target.about = inspect.cleandoc(program.__doc__) + "\n\n"
@@ -98,11 +101,10 @@ class Target:
         """The text of `--help`."""
         listed = ""
         if self.parameters:
-            rows = [(each.name, each.default) for each in self.parameters]
-            width = max(len(name) for name, _ in rows) + 2
+            width = max(len(each.name) for each in self.parameters) + 2
             lines = [
-                f"  {name:{width}}[{'required' if default is inspect.Parameter.empty else f'default: {default}'}]"
-                for name, default in rows
+                f"  {each.name:{width}}[{'required' if each.default is each.empty else f'default: {each.default}'}]"
+                for each in self.parameters
             ]
             listed = "\nParameters (-p):\n" + "\n".join(lines) + "\n"
         numbers = [each for each in self.parameters if type(each.default) in (int, float)]
@@ -236,6 +238,8 @@ def experiment(target: Target, options: Options) -> str:
 
 def literal(text: str) -> Any:
     """A value on the command line: a number, `true`, `false`, a list, or else a text."""
+    import json
+
     try:
         return json.loads(text, parse_constant=str)
     except ValueError:
@@ -251,6 +255,9 @@ def _check_parameters(target: Target, options: Options) -> None:
 
 def _call(target: Target, name: str, options: Options) -> int:
     """Calls the command `migbsp` with an experiment in a temporary folder."""
+    import subprocess
+    import tempfile
+
     from ._toml import value
     from .analysis import PLATFORM
 

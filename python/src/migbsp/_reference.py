@@ -255,7 +255,9 @@ def _float_sum(numbers: Iterable[float]) -> float:
     numbers = list(numbers)
     special = [number for number in numbers if not math.isfinite(number)]
     if special:
-        return sum(special) if not any(map(math.isnan, special)) else math.nan
+        # What is not a number has one encoding.
+        total = sum(special)
+        return math.nan if math.isnan(total) else total
     try:
         return math.fsum(numbers) + 0.0
     except OverflowError:
