@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +22,10 @@ use crate::launch::{self, Start};
 /// An executor that has been started.
 #[derive(Debug)]
 pub(crate) struct Executor {
-    child: Child,
+    /// The process; `None` if it was there before, and is only connected to.
+    child: Option<Child>,
+    /// What it is called in errors.
+    name: String,
     channel: BufReader<UnixStream>,
     log: Log,
     /// All executors that can be killed together with this one.
@@ -71,6 +76,14 @@ pub enum ExecutorError {
         /// The system's reason.
         error: io::Error,
     },
+    /// Another version of the program has saved the process.
+    #[error(
+        "its state was saved by another version of {name} than the one here: start the same one on all nodes"
+    )]
+    OtherVersion {
+        /// The program.
+        name: String,
+    },
     /// It says that it failed.
     #[error("{message}{}", below(details))]
     Failed {
@@ -82,10 +95,10 @@ pub enum ExecutorError {
         details: String,
     },
     /// It ended.
-    #[error("its executor (process {process}) {how}{}", last_lines(log))]
+    #[error("its executor ({executor}) {how}{}", last_lines(log))]
     Ended {
-        /// The process of the operating system.
-        process: u32,
+        /// Which process of the operating system, or where it is connected to.
+        executor: String,
         /// How.
         how: String,
         /// The last lines that it wrote.
@@ -93,25 +106,22 @@ pub enum ExecutorError {
     },
     /// It does not answer.
     #[error(
-        "its executor (process {process}) did not answer in {seconds} s and was killed{}",
+        "its executor ({executor}) did not answer in {seconds} s and was killed{}",
         last_lines(log)
     )]
     Silent {
-        /// The process of the operating system.
-        process: u32,
+        /// Which process of the operating system, or where it is connected to.
+        executor: String,
         /// How long it had.
         seconds: f64,
         /// The last lines that it wrote.
         log: Vec<String>,
     },
     /// It breaks a rule of the protocol.
-    #[error(
-        "its executor (process {process}) was killed: {problem}{}",
-        last_lines(log)
-    )]
+    #[error("its executor ({executor}) was killed: {problem}{}", last_lines(log))]
     Broken {
-        /// The process of the operating system.
-        process: u32,
+        /// Which process of the operating system, or where it is connected to.
+        executor: String,
         /// The rule.
         problem: String,
         /// The last lines that it wrote.
@@ -163,7 +173,7 @@ fn kill(process: u32) {
 }
 
 /// The last lines that an executor wrote.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Log {
     lines: Arc<Mutex<VecDeque<String>>>,
     thread: Option<JoinHandle<()>>,
@@ -219,6 +229,9 @@ impl Log {
     }
 }
 
+/// The bytes of replies that are read at once, at most.
+const BUFFER: usize = 64 << 10;
+
 /// Reads until a date.
 struct Until<'a> {
     channel: &'a mut BufReader<UnixStream>,
@@ -254,9 +267,27 @@ impl Executor {
         let stderr = child.stderr.take().expect("it was asked for");
         Ok(Self {
             log: Log::new(name, stderr),
-            child,
-            channel: BufReader::with_capacity(64 << 10, channel),
+            name: format!("process {}", child.id()),
+            child: Some(child),
+            channel: BufReader::with_capacity(BUFFER, channel),
             group: group.clone(),
+            welcome: Welcome::default(),
+            is_sound: Arc::new(AtomicBool::new(true)),
+        })
+    }
+
+    /// Connects to one that waits at a socket.
+    pub(crate) fn connect(path: &Path) -> Result<Self, ExecutorError> {
+        let channel = UnixStream::connect(path).map_err(|error| ExecutorError::Unstarted {
+            command: format!("what waits at {}", path.display()),
+            error,
+        })?;
+        Ok(Self {
+            log: Log::default(),
+            name: path.display().to_string(),
+            child: None,
+            channel: BufReader::with_capacity(BUFFER, channel),
+            group: Group::default(),
             welcome: Welcome::default(),
             is_sound: Arc::new(AtomicBool::new(true)),
         })
@@ -358,7 +389,7 @@ impl Executor {
     /// Ends the executor, which did not keep to the protocol.
     pub(crate) fn fails(&mut self, error: &FrameError, within: Option<Duration>) -> ExecutorError {
         let late = matches!(error, FrameError::Channel(error) if is_late(error));
-        let process = self.child.id();
+        let executor = self.name.clone();
         self.is_sound.store(false, Ordering::Relaxed);
         let ended = matches!(error, FrameError::End | FrameError::Channel(_)) && !late;
         let status = if ended { self.wait_for_end() } else { None };
@@ -366,24 +397,24 @@ impl Executor {
         let log = self.log.last();
         match (status, error) {
             _ if late => ExecutorError::Silent {
-                process,
+                executor,
                 seconds: within.unwrap_or_default().as_secs_f64(),
                 log,
             },
             (Some(status), _) => ExecutorError::Ended {
-                process,
+                executor,
                 how: how(status),
                 log,
             },
             (None, FrameError::End | FrameError::Channel(_)) => ExecutorError::Ended {
-                process,
+                executor,
                 how: "closed its channel and was killed".to_owned(),
                 log,
             },
             (None, error @ (FrameError::Garbage(_) | FrameError::Contradiction(_))) => {
                 let problem = error.to_string();
                 ExecutorError::Broken {
-                    process,
+                    executor,
                     problem,
                     log,
                 }
@@ -394,8 +425,9 @@ impl Executor {
     /// How it ended, if it does within a moment.
     fn wait_for_end(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + Duration::from_millis(500);
+        let child = self.child.as_mut()?;
         loop {
-            match self.child.try_wait() {
+            match child.try_wait() {
                 Ok(Some(status)) => return Some(status),
                 Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(1)),
                 Ok(None) | Err(_) => return None,
@@ -405,11 +437,16 @@ impl Executor {
 
     /// Kills it, if it has not ended, and what it has started.
     fn end(&mut self) {
+        // What is only connected to has an end of its own.
+        drop(self.channel.get_ref().shutdown(Shutdown::Both));
+        let Some(child) = &mut self.child else {
+            return;
+        };
         // Not before it is out of the group: then its number is that of another process.
-        self.group.lock().remove(&self.child.id());
-        kill(self.child.id());
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.group.lock().remove(&child.id());
+        kill(child.id());
+        drop(child.kill());
+        drop(child.wait());
     }
 }
 
@@ -424,7 +461,7 @@ impl Drop for Executor {
                     .set_write_timeout(Some(Duration::from_millis(100))),
             );
             if bye.write(self.channel.get_mut()).is_ok() {
-                drop(self.channel.get_mut().shutdown(std::net::Shutdown::Write));
+                drop(self.channel.get_mut().shutdown(Shutdown::Write));
             }
             let _status = self.wait_for_end();
         }

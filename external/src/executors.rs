@@ -36,6 +36,8 @@ pub struct Recipe {
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
+    /// The socket at which an executor waits that is there already, in place of the command.
+    pub connect: Option<PathBuf>,
     /// What is put before the command: a sandbox.
     pub wrapper: Vec<String>,
     /// The folder in which executors are started; `None`: one of their own, which is empty.
@@ -222,6 +224,7 @@ impl Executors {
         let key = recipe.key();
         if let Some(found) = find(key)
             && found.recipe.command == recipe.command
+            && found.recipe.connect == recipe.connect
             && found.recipe.folder == recipe.folder
             && found.recipe.world == recipe.world
         {
@@ -309,6 +312,22 @@ impl Executors {
             .unwrap_or_else(|| NONE.get_or_init(Welcome::default)))
     }
 
+    /// The version of the program here, by the digest that it says; 0 if it says none.
+    pub(crate) fn version(&self) -> u64 {
+        let digest = self
+            .welcome
+            .get()
+            .map_or("", |welcome| &welcome.about.digest);
+        if digest.is_empty() {
+            return 0;
+        }
+        let digest = Sha256::digest(digest.as_bytes());
+        let folded = digest[..8]
+            .iter()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        u64::max(folded, 1)
+    }
+
     /// Whether a process of the program has looked at times or at who is on standby.
     #[must_use]
     pub fn has_looked(&self) -> bool {
@@ -364,12 +383,12 @@ impl Executors {
                 .map(|own| own.path().to_path_buf())
                 .unwrap_or_default(),
         };
-        let start = || {
-            Executor::start(
-                &self.recipe.name,
-                self.recipe.start(folder.clone()),
-                &self.group,
-            )
+        let start = || match &self.recipe.connect {
+            Some(socket) => Executor::connect(socket),
+            None => {
+                let start = self.recipe.start(folder.clone());
+                Executor::start(&self.recipe.name, start, &self.group)
+            }
         };
         let mut started = (0..count).map(|_| start()).collect::<Result<Vec<_>, _>>()?;
         for executor in &mut started {
@@ -395,6 +414,9 @@ impl Executors {
     fn capacity(&self) -> u32 {
         if !self.welcome.get().is_some_and(|welcome| welcome.holds_many) {
             return 1;
+        }
+        if self.recipe.connect.is_some() {
+            return u32::MAX;
         }
         let many = match self.recipe.world {
             World::Hosts => 1,

@@ -24,6 +24,8 @@ use crate::trace::{self, ProgramTrace, Recording};
 pub struct External {
     rank: Rank,
     known: Known,
+    /// Of the program that has made or saved the process; 0 if it does not say.
+    version: u64,
     body: Body,
 }
 
@@ -89,6 +91,7 @@ impl External {
         match seat.start(rank) {
             Ok(Ready { length, left }) => Ok(Self {
                 rank,
+                version: executors.version(),
                 known: Known {
                     length: length.unwrap_or(0),
                     end: left.unwrap_or(UNKNOWN),
@@ -125,6 +128,7 @@ impl External {
         Self {
             rank,
             known,
+            version: 0,
             body: Body::Replayed(Arc::clone(trace)),
         }
     }
@@ -134,11 +138,17 @@ impl External {
 fn seat<'a>(
     executors: &Executors,
     place: &'a mut Mutex<Place>,
-    rank: Rank,
+    (rank, version): (Rank, u64),
 ) -> Result<&'a Seat, ExecutorError> {
     let place = place.get_mut().unwrap_or_else(PoisonError::into_inner);
     if let Place::Frozen(state) = place {
         let seat = executors.seat()?;
+        let own = executors.version();
+        if own != version && own != 0 && version != 0 {
+            executors.leave(&seat);
+            let name = executors.recipe().name.clone();
+            return Err(ExecutorError::OtherVersion { name });
+        }
         if let Err(error) = seat.load(rank, state) {
             executors.leave(&seat);
             return Err(error);
@@ -192,13 +202,13 @@ impl Serialize for External {
                 (executors.key(), state)
             }
         };
-        (key, self.rank, self.known, Blob(state)).serialize(serializer)
+        (key, self.rank, self.version, self.known, Blob(state)).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for External {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (key, rank, known, Blob(state)) = Deserialize::deserialize(deserializer)?;
+        let (key, rank, version, known, Blob(state)) = Deserialize::deserialize(deserializer)?;
         let body = if let Some(executors) = executors::find(key) {
             Body::Executed {
                 executors,
@@ -212,7 +222,12 @@ impl<'de> Deserialize<'de> for External {
                 "it is a state of another program, or of other parameters, than the job's",
             ));
         };
-        Ok(Self { rank, known, body })
+        Ok(Self {
+            rank,
+            known,
+            version,
+            body,
+        })
     }
 }
 
@@ -237,7 +252,7 @@ impl Program for External {
             }
         };
         let recipe = executors.recipe();
-        let seat = seat(executors, place, self.rank)?;
+        let seat = seat(executors, place, (self.rank, self.version))?;
         let within = recipe.superstep_timeout;
         let mut done = seat.step(|handle| step(handle, ctx), within, Done::read)?;
         if done.has_looked {

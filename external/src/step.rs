@@ -370,3 +370,101 @@ fn words<T>(content: &[u8], from: impl Fn([u8; 8]) -> T) -> Result<Vec<T>, Strin
     let words: Option<Vec<T>> = chunks.map(word).collect();
     words.ok_or_else(|| format!("numbers of 8 B are {} B long", content.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use bsp::{Conditions, Inbox, Outbox};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::Frame;
+
+    /// A DONE with everything that one may have.
+    fn done() -> Vec<u8> {
+        let mut done = Writer::new(crate::frame::reply::DONE, 7);
+        done.u32(flag::HALTS | flag::VALUE);
+        done.u32(3);
+        done.u32(8);
+        done.u32(0);
+        for number in [1000, 2000, 300, 4] {
+            done.u64(number);
+        }
+        done.f64(0.5);
+        // A list of a number, a text, and an array of one number without zeros before it.
+        let mut value = b"\x93\x01\xa2ab\xc7\x16\x01\x00\x01\x03<f8\x01\0\0\0\0\0\0\0".to_vec();
+        value.extend(1.5_f64.to_le_bytes());
+        done.u64(bsp::numbers::length(value.len()));
+        for (to, flags, length) in [(1, 0, 20), (ALL, 0, 3), (0, SIZED, 5000)] {
+            done.u32(to);
+            done.u32(flags);
+            done.u64(length);
+        }
+        let numbers = Bytes::from_static(&[1; 16]);
+        for (kind, content) in [
+            (item::SUM, &numbers[..]),
+            (item::MIN, &numbers[..]),
+            (item::MAX, &numbers[..8]),
+            (item::AND, &[1][..]),
+            (item::OR, &[0][..]),
+            (item::GATHER, b"abc"),
+            (item::NOTE, &numbers[..8]),
+            (item::SNAPSHOT, b"snap"),
+        ] {
+            done.u8(kind);
+            done.u8(0);
+            done.u16(5);
+            done.u32(0);
+            done.u64(bsp::numbers::length(content.len()));
+            done.put(format!("name{kind}").as_bytes());
+            done.pad();
+            done.part(&Bytes::copy_from_slice(content));
+        }
+        done.part(&Bytes::from_static(&[9; 20]));
+        done.part(&Bytes::from_static(b"all"));
+        done.part(&Bytes::from(value));
+        let mut frame = Vec::new();
+        done.write(&mut frame).unwrap();
+        frame
+    }
+
+    /// Reads a reply as the runtime does, and does what it says.
+    fn read(frame: &[u8]) -> Result<bool, String> {
+        let frame = Frame::read(frame).map_err(|error| error.to_string())?;
+        let mut done = Done::read(frame.body).map_err(|error| error.to_string())?;
+        let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
+        let who = (Rank(2), 4);
+        let mut ctx = Superstep::new(who, Conditions::default(), &mut inbox, &mut outbox);
+        done.carry_out(&mut ctx)?;
+        drop(done.output.map(|output| output.value()));
+        Ok(outbox.sends.len() == 5)
+    }
+
+    #[test]
+    fn a_reply_with_everything_is_read() {
+        assert_eq!(read(&done()), Ok(true));
+    }
+
+    proptest! {
+        /// `PROPTEST_CASES=1000000 cargo test --release -p migbsp-external -- random_` is a longer run.
+        #[test]
+        fn random_changes_of_replies_are_refused_or_read(
+            changes in prop::collection::vec((0..done().len(), any::<u8>(), any::<bool>()), 1..6),
+            cut in prop::option::weighted(0.2, 0..done().len()),
+        ) {
+            let mut frame = done();
+            for (at, byte, is_bit) in changes {
+                if is_bit {
+                    frame[at] ^= 1 << (byte % 8);
+                } else {
+                    frame[at] = byte;
+                }
+            }
+            frame.truncate(cut.unwrap_or(frame.len()));
+            let length = frame.len();
+            let used = allocation_counter::measure(|| drop(read(&frame)));
+            // Sums of long vectors, and lists of values, take more than their bytes, but not much.
+            let most = (64 << 20) + 64 * length as u64;
+            prop_assert!(used.bytes_max <= most, "{} B for {length} B", used.bytes_max);
+        }
+    }
+}

@@ -107,7 +107,8 @@ while True:
         if mode == "refuse":
             failed(handle, 1, "no module named numpy")
             break
-        about = json.dumps({"name": "ring", "language": "Python"}).encode()
+        version = os.environ.get("RING_VERSION", "01")
+        about = json.dumps({"name": "ring", "language": "Python", "digest": version}).encode()
         flags = {"nosave": 2, "single": 1}.get(mode, 3)
         reply(128, handle, struct.pack("<HHIII", 1, flags, 1, 0, len(about)) + padded(about))
     elif kind == 2:

@@ -14,6 +14,7 @@ fn recipe(mode: &str, processes: u32, per_executor: Option<u32>) -> Recipe {
     Recipe {
         name: "ring".to_owned(),
         command: vec!["python3".to_owned(), "executor.py".to_owned()],
+        connect: None,
         wrapper: Vec::new(),
         folder: Some(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests")),
         memory: None,
@@ -202,4 +203,75 @@ fn executors_end_with_the_last_guard_even_in_a_superstep() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(executors.processes(), [0; 0]);
+}
+
+#[test]
+fn an_executor_that_waits_at_a_socket_is_connected_to() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    // What a notebook does: it listens, and serves in a process of its own.
+    let listens = "import os, socket, sys\n\
+                   s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n\
+                   c, _ = s.accept(); os.dup2(c.fileno(), 0)\n\
+                   exec(open('executor.py').read())";
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut listener = std::process::Command::new("python3")
+        .args(["-c", listens, socket.to_str().unwrap()])
+        .current_dir(tests)
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !socket.exists() && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let recipe = Recipe {
+        connect: Some(socket),
+        command: Vec::new(),
+        ..recipe("ring", 4, None)
+    };
+    let (executors, processes) = begin(&recipe);
+    let run = reference::run(processes, Limit::default()).unwrap();
+    let outputs: Vec<Value> = run.outputs.iter().map(|it| it.value().unwrap()).collect();
+    assert_eq!(outputs, expected(4));
+    assert_eq!(executors.processes(), [0; 0]);
+    drop(executors);
+    assert!(listener.wait().unwrap().success());
+}
+
+#[test]
+fn a_state_of_another_version_of_the_program_is_refused() {
+    if !has_python() {
+        return;
+    }
+    let of_version = |version: &str| {
+        let command = [
+            "env",
+            &format!("RING_VERSION={version}"),
+            "python3",
+            "executor.py",
+        ];
+        Recipe {
+            command: command.map(str::to_owned).to_vec(),
+            seed: 3,
+            ..recipe("ring", 1, None)
+        }
+    };
+    let (executors, processes) = begin(&of_version("01"));
+    let state = rmp_serde::to_vec(&processes[0]).unwrap();
+    drop((executors, processes));
+    for (version, is_same) in [("01", true), ("02", false)] {
+        let _executors = Executors::of(of_version(version)).unwrap();
+        let process: External = rmp_serde::from_slice(&state).unwrap();
+        let run = reference::run(vec![process], Limit::default());
+        assert_eq!(run.is_ok(), is_same, "{run:?}");
+        if let Err(error) = run {
+            assert!(
+                error.to_string().contains("another version of ring"),
+                "{error}"
+            );
+        }
+    }
 }

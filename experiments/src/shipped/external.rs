@@ -35,6 +35,8 @@ pub(crate) struct Parameters {
     program: Option<String>,
     /// Program and arguments. Paths are relative to the folder of the experiment.
     command: Vec<String>,
+    /// The socket at which an executor waits that is there already, in simulations; not set: the command is started.
+    connect: Option<String>,
     /// What a superstep costs in simulations.
     charge: Charge,
     /// Instructions a second of the machine that simulates, if processor time is the charge.
@@ -83,6 +85,7 @@ impl Default for Parameters {
         Self {
             program: None,
             command: Vec::new(),
+            connect: None,
             charge: Charge::Declared,
             execution: Execution::Once,
             speed: InstructionsPerSecond::new(1e9).expect("a speed"),
@@ -125,6 +128,10 @@ impl Parameters {
         let mut recipe = Recipe {
             name: name.clone(),
             command: self.command.clone(),
+            connect: self
+                .connect
+                .as_ref()
+                .map(|socket| files.path("connect", socket)),
             wrapper: Vec::new(),
             folder: None,
             memory: self.memory,
@@ -143,6 +150,10 @@ impl Parameters {
             superstep_timeout: self.superstep_timeout.map(duration),
             measured: (self.charge == Charge::Measured).then(|| self.speed.get()),
         };
+        if matches!(place, Place::Node(_)) && self.connect.is_some() {
+            let problem = "is for simulations and `check`: nodes start executors by `command`";
+            return Err(fault("connect", problem.to_owned(), None));
+        }
         match (place, allowed()) {
             (Place::Client(folder), _) => recipe.folder = Some(absolute(folder)?),
             (Place::Node(folder), Allowed::Any) => {
@@ -197,7 +208,7 @@ fn has_null(value: &Value) -> bool {
 
 /// Checks that there is a command. A client that names a program which nodes list needs none.
 fn check_command(recipe: &Recipe) -> Result<(), BuildError> {
-    if recipe.command.first().is_none_or(String::is_empty) {
+    if recipe.connect.is_none() && recipe.command.first().is_none_or(String::is_empty) {
         let problem = "is missing: program and arguments, such as `[\"python3\", \"heat.py\"]`";
         return Err(fault("command", problem.to_owned(), None));
     }
@@ -383,7 +394,7 @@ impl Workload for ExternalProgram {
         files: Files<'_>,
         outputs: &[Output],
     ) -> Result<Option<String>, Rejection> {
-        if parameters.command.is_empty() {
+        if parameters.command.is_empty() && parameters.connect.is_none() {
             return Ok(Some(
                 "not checked, because the program is only on nodes".to_owned(),
             ));
