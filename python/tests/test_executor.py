@@ -454,7 +454,7 @@ def test_a_large_state_is_saved_and_loaded_quickly(tmp_path: Path) -> None:
 
 
 def test_the_package_does_not_import_what_takes_long() -> None:
-    slow = ["numpy", "inspect", "asyncio", "subprocess", "tempfile", "typing_extensions", "importlib.metadata", "ast", "hashlib"]
+    slow = ["numpy", "inspect", "pathlib", "asyncio", "subprocess", "tempfile", "typing_extensions", "importlib.metadata", "ast", "hashlib"]
     check = f"import migbsp, sys; sys.exit(' '.join(name for name in {slow} if name in sys.modules))"
     ended = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
     assert ended.stderr.strip() == ""

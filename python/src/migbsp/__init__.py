@@ -18,13 +18,13 @@ from . import _executor
 
 _executor.take_channel()
 
-from ._binary import find_binary
 from ._frames import ProtocolError
 from ._main import main
 from ._program import Failure, Program, Round, Start, Superstep, share
 from ._reduction import And, Max, Min, Or, ReductionError, Sum
 
 if TYPE_CHECKING:
+    from ._binary import find_binary
     from ._reference import Finished, Note, ProgramError, Snapshot, run_here
     from .analysis import (
         CheckError,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "frames": "",
     "Frame": "frames",
+    "find_binary": "_binary",
     **dict.fromkeys(("Finished", "Note", "ProgramError", "Snapshot", "run_here"), "_reference"),
     **dict.fromkeys(
         (

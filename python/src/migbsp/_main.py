@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _executor
-from ._binary import find_binary
 from ._program import Program
 
 if TYPE_CHECKING:
@@ -257,7 +255,9 @@ def _call(target: Target, name: str, options: Options) -> int:
     """Calls the command `migbsp` with an experiment in a temporary folder."""
     import subprocess
     import tempfile
+    from pathlib import Path
 
+    from ._binary import find_binary
     from ._toml import value
     from .analysis import PLATFORM
 
