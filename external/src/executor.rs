@@ -27,6 +27,8 @@ pub(crate) struct Executor {
     /// What it is called in errors.
     name: String,
     channel: BufReader<UnixStream>,
+    /// Whether there is a limit to how long the channel is waited for.
+    is_limited: bool,
     log: Log,
     /// All executors that can be killed together with this one.
     group: Group,
@@ -270,6 +272,7 @@ impl Executor {
             name: format!("process {}", child.id()),
             child: Some(child),
             channel: BufReader::with_capacity(BUFFER, channel),
+            is_limited: false,
             group: group.clone(),
             welcome: Welcome::default(),
             is_sound: Arc::new(AtomicBool::new(true)),
@@ -287,6 +290,7 @@ impl Executor {
             name: path.display().to_string(),
             child: None,
             channel: BufReader::with_capacity(BUFFER, channel),
+            is_limited: false,
             group: Group::default(),
             welcome: Welcome::default(),
             is_sound: Arc::new(AtomicBool::new(true)),
@@ -369,9 +373,10 @@ impl Executor {
 
     fn exchange(&mut self, request: Writer, within: Option<Duration>) -> Result<Frame, FrameError> {
         let channel = self.channel.get_mut();
-        channel.set_write_timeout(within)?;
-        if within.is_none() {
-            channel.set_read_timeout(None)?;
+        if within.is_some() || self.is_limited {
+            channel.set_write_timeout(within)?;
+            channel.set_read_timeout(within)?;
+            self.is_limited = within.is_some();
         }
         let written = request.write(channel);
         let reply = Frame::read(Until {

@@ -207,7 +207,7 @@ impl Frame {
             let problem = format!("a body of {length} B, where {most} B are the most");
             return Err(FrameError::Contradiction(problem));
         }
-        let mut body = Vec::with_capacity(bsp::numbers::position(length.min(1 << 20)));
+        let mut body = Vec::with_capacity(bsp::numbers::position(length.min(AT_ONCE)));
         from.take(length).read_to_end(&mut body)?;
         if bsp::numbers::length(body.len()) < length {
             return Err(FrameError::End);
@@ -216,6 +216,9 @@ impl Frame {
         Ok(Self { kind, handle, body })
     }
 }
+
+/// The most memory that is taken for a body before its bytes arrive.
+const AT_ONCE: u64 = 64 << 20;
 
 /// What was read instead of a frame.
 fn garbage(bytes: &[u8]) -> FrameError {

@@ -10,6 +10,7 @@
 //! | start them | [`Executors::of`] |
 //! | have a process | [`External::new`] |
 //! | execute a program once, and simulate what it did many times | [`ProgramTrace`] |
+//! | simulate an MPI program of which SimGrid has a trace | [`ProgramTrace::of_simgrid`] |
 //! | have them end with this process of the operating system, and be limited | [`launch_through`], [`launch`] |
 //!
 //! States are decoded where only their bytes are known ([`Deserialize`](serde::Deserialize)), so the executors of a program are found by
@@ -22,6 +23,7 @@ mod executors;
 mod frame;
 mod launch;
 mod program;
+mod simgrid;
 mod step;
 mod trace;
 
@@ -32,4 +34,5 @@ pub use executors::{Executors, Guard, Recipe, Verdict, World};
 pub use frame::{Frame, FrameError};
 pub use launch::{LAUNCH, launch, launch_through};
 pub use program::External;
+pub use simgrid::{SimgridError, SimgridFault, SimgridPlace};
 pub use trace::ProgramTrace;

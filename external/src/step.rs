@@ -282,6 +282,17 @@ fn contradiction(problem: String) -> FrameError {
 }
 
 impl Item {
+    /// A contribution of floats to a sum.
+    pub(crate) fn sum(name: &str, content: Bytes) -> Self {
+        Self {
+            kind: item::SUM,
+            number: number::FLOAT,
+            rank: 0,
+            name: name.to_owned(),
+            content,
+        }
+    }
+
     fn read(body: &mut Reader) -> Result<Self, FrameError> {
         let kind = body.u8()?;
         let number = body.u8()?;

@@ -5,8 +5,10 @@
 //! cannot be replayed.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 
@@ -52,21 +54,21 @@ struct Traced {
 
 /// What a process did in a superstep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Act {
-    charge: Instructions,
-    sends: Vec<Posted>,
-    items: Vec<Item>,
-    known: Known,
-    output: Option<Output>,
+pub(crate) struct Act {
+    pub(crate) charge: Instructions,
+    pub(crate) sends: Vec<Posted>,
+    pub(crate) items: Vec<Item>,
+    pub(crate) known: Known,
+    pub(crate) output: Option<Output>,
 }
 
 /// A message without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Posted {
+pub(crate) struct Posted {
     /// The receiver, or all other processes.
-    to: u32,
+    pub(crate) to: u32,
     /// The length of its encoding.
-    length: u64,
+    pub(crate) length: u64,
 }
 
 /// Why a program did not come to its end.
@@ -188,6 +190,21 @@ impl ProgramTrace {
         })))
     }
 
+    /// A trace in which processes do this, by rank and superstep. States of its processes are found by `key`.
+    pub(crate) fn of_acts(about: About, key: u64, processes: Vec<Vec<Act>>) -> Self {
+        let traced = processes.into_iter().map(|acts| Traced {
+            start: Known::NOTHING,
+            acts,
+        });
+        Self {
+            about,
+            is_measured: false,
+            processes: traced.collect(),
+            failure: None,
+            key: OnceLock::from(key),
+        }
+    }
+
     /// Its processes, which do again what they did.
     pub fn processes(self: &Arc<Self>) -> Vec<External> {
         let ranks = (0..self.processes.len()).map(Rank::from_index);
@@ -299,6 +316,23 @@ impl ProgramTrace {
         let written = rmp_serde::encode::write(&mut compressed, self);
         written.map_err(io::Error::other)?;
         compressed.finish()?.flush()
+    }
+
+    /// Reads a file that [`Self::write`] wrote, or a time-independent trace of SimGrid ([`Self::of_simgrid`]), as its first bytes
+    /// say. `file` is open at the beginning of `path`.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither.
+    pub fn read_file(mut file: File, path: &Path) -> io::Result<Arc<Self>> {
+        let mut head = Vec::new();
+        let length = bsp::numbers::length(MAGIC.len());
+        file.by_ref().take(length).read_to_end(&mut head)?;
+        if head == *MAGIC {
+            return Self::read(head.chain(file));
+        }
+        let trace = Self::of_simgrid(path);
+        trace.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     /// Reads what [`Self::write`] wrote.
