@@ -12,9 +12,11 @@ from google.protobuf import json_format
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "examples"))
+sys.path.insert(0, str(ROOT / "python/src"))
 
 import migbsp  # noqa: E402
+from migbsp.analysis import call  # noqa: E402
+from migbsp.frames import read_csv  # noqa: E402
 
 SUPERSTEPS = 200
 PROCESSES = 25
@@ -29,7 +31,7 @@ def record(tmp_path_factory):
 
 
 def export(record, kind, file):
-    migbsp.call("export", record.folder, "--format", kind, "-o", file)
+    call("export", record.folder, "--format", kind, "-o", file)
     return file
 
 
@@ -41,7 +43,7 @@ def events(record, kind):
 @pytest.mark.parametrize("table", TABLES)
 def test_pandas_and_polars_read_the_same_types(record, table, tmp_path):
     file = export(record, "csv", tmp_path) / f"{table}.csv"
-    by_pandas = migbsp.read_csv(file)
+    by_pandas = read_csv(file)
     by_polars = polars.read_csv(file, comment_prefix="#")
     assert by_pandas["superstep"].dtype == "int64"
     assert polars.Int64 == by_polars.schema["superstep"]
@@ -118,8 +120,8 @@ def test_the_table_of_a_sweep_has_the_types_of_its_values(tmp_path):
     settings = ["--set", "scheduler.interval=2,4", "--set", "scheduler.tolerance=0.25,0.5"]
     settings += ["--set", 'application.synthetic.memory="1 MB","8 MB"', "--set", "application.supersteps=20"]
     experiment = ROOT / "conf/dynamic/drift-few.toml"
-    migbsp.call("sweep", experiment, *settings, "--seeds", "1..2", "-o", tmp_path / "sweep")
-    csv = migbsp.read_csv(tmp_path / "sweep/runs.csv")
+    call("sweep", experiment, *settings, "--seeds", "1..2", "-o", tmp_path / "sweep")
+    csv = read_csv(tmp_path / "sweep/runs.csv")
     by_polars = polars.read_csv(tmp_path / "sweep/runs.csv", comment_prefix="#")
     types = {"scheduler.interval": polars.Int64, "scheduler.tolerance": polars.Float64, "policy": polars.String}
     types |= {"application.synthetic.memory": polars.String, "seed": polars.Int64, "gain": polars.Float64}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "examples"))
+sys.path.insert(0, str(ROOT / "python/src"))
 
-import migbsp  # noqa: E402
+from migbsp.analysis import call  # noqa: E402
 
 RANKS, TASKS, PHASE, WEIGHT, LIMIT = 5, 60, 2, 1e-6, 4000
 
@@ -67,11 +67,11 @@ def test_loads_levels_edges_and_memory_are_those_of_the_files(seed, tmp_path):
     write(tmp_path, random.Random(seed))
     loads, memory, exchanged, total = read(tmp_path)
     file = tmp_path / "instance.json"
-    migbsp.call("rebalance", "import", tmp_path, "--memory", LIMIT, "--out", file)
+    call("rebalance", "import", tmp_path, "--memory", LIMIT, "--out", file)
     instance = json.loads(file.read_text())
     assert sum(edge[2] for edge in instance["edges"]) == pytest.approx(total, rel=1e-12)
     arguments = ["rebalance", file, "--target", 1000, "--weight", WEIGHT, "--budget", "1000 steps", "--format", "json"]
-    results = json.loads(migbsp.call(*arguments))
+    results = json.loads(call(*arguments))
     assert results["loads_initial"] == pytest.approx(loads, rel=1e-12)
     assert results["exchanged_initial"] == pytest.approx(exchanged, rel=1e-12)
     levels = [load + WEIGHT * size for load, size in zip(loads, exchanged)]
@@ -88,11 +88,11 @@ def test_an_export_has_each_task_on_the_rank_of_the_plan(tmp_path):
     data.mkdir()
     write(data, random.Random(7))
     file, plan, out = tmp_path / "instance.json", tmp_path / "plan.json", tmp_path / "out"
-    migbsp.call("rebalance", "import", data, "--out", file)
-    plan.write_text(migbsp.call("rebalance", file, "--target", 7, "--budget", "100 ksteps", "--format", "json"))
+    call("rebalance", "import", data, "--out", file)
+    plan.write_text(call("rebalance", file, "--target", 7, "--budget", "100 ksteps", "--format", "json"))
     solution = json.loads(plan.read_text())["solutions"][0]
     assert solution["migrations"] > 0
-    migbsp.call("rebalance", "export", plan, data, "--out", out)
+    call("rebalance", "export", plan, data, "--out", out)
     loads, *_ = read(out)
     assert loads == pytest.approx(solution["loads"], rel=1e-12)
     before, after = tasks_of(data), tasks_of(out)
