@@ -234,7 +234,9 @@ pub enum SimgridFault {
         size: u32,
     },
     /// Time that passes without computation.
-    #[error("`sleep` takes time, but supersteps cost instructions: write `compute` with as many as fit in that time")]
+    #[error(
+        "`sleep` takes time, but supersteps cost instructions: write `compute` with as many as fit in that time"
+    )]
     Sleep,
     /// A request that only tests complete.
     #[error(
@@ -260,8 +262,8 @@ pub enum SimgridFault {
     },
     /// A receive that waits for itself.
     #[error(
-        "the receive of tag {tag} from rank {from} never completes, because rank {from} waits before it sends: for a cycle of receives, or \
-         in a collective of a communicator that is not the world"
+        "the receive of tag {tag} from rank {from} never completes, because rank {from} itself waits before it sends: reorder a cycle of \
+         receives, and use no collectives of communicators other than the world"
     )]
     Deadlock {
         /// The sender.
@@ -271,8 +273,8 @@ pub enum SimgridFault {
     },
     /// Processes disagree about a collective.
     #[error(
-        "{found}, but {other} as the same collective of rank {rank} ({place}): all processes have the same collectives in the same \
-         order, and none of communicators other than the world"
+        "{found}, while rank {rank} has {other} ({place}): all processes need the same collectives in the same order, and none of \
+         communicators other than the world"
     )]
     OtherCollective {
         /// What is here.
@@ -285,7 +287,9 @@ pub enum SimgridFault {
         place: Box<SimgridPlace>,
     },
     /// There would be too many messages.
-    #[error("up to here there are more than {MESSAGES_MAX} messages: trace fewer iterations, or fewer processes")]
+    #[error(
+        "up to here there are more than {MESSAGES_MAX} messages: trace fewer iterations, or fewer processes"
+    )]
     Messages,
 }
 
@@ -398,6 +402,8 @@ struct Trace {
     files: Vec<PathBuf>,
     /// By rank.
     processes: Vec<Vec<Listed>>,
+    /// The file and the last line of each process.
+    ends: Vec<(u32, u64)>,
     digest: [u8; 32],
 }
 
@@ -426,6 +432,7 @@ impl Trace {
         let mut processes: Vec<Vec<Listed>> = (0..size).map(|_| Vec::new()).collect();
         // In bytes, until `init` says otherwise.
         let mut defaults = vec![1; processes.len()];
+        let mut ends = vec![(0, 0); processes.len()];
         for (index, file) in (0..).zip(&files) {
             let mut lines = Lines::open(file)?;
             while let Some((line, words)) = lines.next(Some(&mut digest))? {
@@ -454,6 +461,7 @@ impl Trace {
                     default: defaults[process],
                 };
                 defaults[process] = words.default();
+                ends[process] = (index, line);
                 let add = |action| {
                     actions.push(Listed {
                         action,
@@ -467,6 +475,7 @@ impl Trace {
         Ok(Self {
             files,
             processes,
+            ends,
             digest: digest.finalize().into(),
         })
     }
@@ -474,7 +483,7 @@ impl Trace {
     /// The files that a file lists; `None` if it is a trace itself.
     fn list(path: &Path) -> Result<Option<Vec<PathBuf>>, SimgridError> {
         let mut lines = Lines::open(path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
         let mut files = Vec::new();
         loop {
             let (line, name) = match lines.next(None) {
@@ -503,15 +512,15 @@ impl Trace {
 
     fn fault(&self, listed: &Listed, fault: SimgridFault) -> SimgridError {
         SimgridError::Line {
-            place: self.place(listed),
+            place: self.place((listed.file, listed.line)),
             fault,
         }
     }
 
-    fn place(&self, listed: &Listed) -> SimgridPlace {
+    fn place(&self, (file, line): (u32, u64)) -> SimgridPlace {
         SimgridPlace {
-            file: self.files[bsp::numbers::index(listed.file)].clone(),
-            line: listed.line,
+            file: self.files[bsp::numbers::index(file)].clone(),
+            line,
         }
     }
 
@@ -523,14 +532,21 @@ impl Trace {
 /// The file in `folder` that `name` means, without first folders that are not there. Nothing outside of `folder` is meant.
 fn beside(folder: &Path, name: &Path) -> Option<PathBuf> {
     let components: Vec<Component<'_>> = name.components().collect();
-    if components.contains(&Component::ParentDir) {
-        return None;
-    }
-    (0..components.len()).find_map(|first| {
+    let here = match folder == Path::new("") {
+        true => Path::new("."),
+        false => folder,
+    };
+    let within = here.canonicalize().ok()?;
+    let file = (0..components.len()).find_map(|first| {
         let inner: PathBuf = components[first..].iter().collect();
         let file = folder.join(&inner);
         (inner.is_relative() && file.is_file()).then_some(file)
-    })
+    })?;
+    // Links lead elsewhere, too.
+    file.canonicalize()
+        .ok()?
+        .starts_with(within)
+        .then_some(file)
 }
 
 /// The number of processes of a file with actions of all.
@@ -679,7 +695,9 @@ impl Words<'_> {
         Ok(match action {
             "init" | "finalize" | "location" | "comm_dup" => Vec::new(),
             "compute" => vec![Action::Compute(self.amount(1, "number of flops")?)],
-            "sleep" if self.amount(1, "time")? == 0 && self.words[1].parse() == Ok(0.0) => Vec::new(),
+            "sleep" if self.amount(1, "time")? == 0 && self.words[1].parse() == Ok(0.0) => {
+                Vec::new()
+            }
             "sleep" => return Err(SimgridFault::Sleep),
             "comm_size" if self.amount(1, "size")? == u64::from(self.size) => Vec::new(),
             "comm_size" | "comm_split" => {
@@ -814,7 +832,12 @@ impl Words<'_> {
         })
     }
 
-    fn invalid(&self, position: usize, parameter: &'static str, expected: &'static str) -> SimgridFault {
+    fn invalid(
+        &self,
+        position: usize,
+        parameter: &'static str,
+        expected: &'static str,
+    ) -> SimgridFault {
         SimgridFault::Invalid {
             action: beginning(self.words[0]),
             parameter,
@@ -893,12 +916,16 @@ impl Words<'_> {
 
 /// The bytes of an element of each datatype, by its number in traces.
 const DATATYPES: [u8; 60] = [
-    8, 4, 1, 2, 8, 4, 1, 8, 1, 1, // double, int, char, short, long, float, byte, long long, signed char, unsigned char
-    2, 4, 8, 8, 16, 4, 1, 1, 2, 4, // other unsigned ones, long double, wide char, bool, integers of 1, 2 and 4 bytes
-    8, 1, 2, 4, 8, 8, 16, 32, 8, 8, // integers of 8 to 8 bytes, complex ones, addresses, offsets
+    8, 4, 1, 2, 8, 4, 1, 8, 1,
+    1, // double, int, char, short, long, float, byte, long long, signed char, unsigned char
+    2, 4, 8, 8, 16, 4, 1, 1, 2,
+    4, // other unsigned ones, long double, wide char, bool, integers of 1, 2 and 4 bytes
+    8, 1, 2, 4, 8, 8, 16, 32, 8,
+    8, // integers of 8 to 8 bytes, complex ones, addresses, offsets
     8, 16, 16, 8, 8, 8, 16, 16, 4, 4, // pairs, and reals of Fortran
     8, 16, 8, 16, 16, 4, 2, 4, 8, 16, // reals, complex ones and integers of Fortran
-    32, 1, 8, 16, 32, 0, 0, 1, 8, 8, // those of C++, bounds that have no size, packed, pointers, counts
+    32, 1, 8, 16, 32, 0, 0, 1, 8,
+    8, // those of C++, bounds that have no size, packed, pointers, counts
 ];
 
 /// The messages of one sender, one receiver and one tag.
@@ -1051,10 +1078,10 @@ impl<'a> Mapping<'a> {
                     }
                     let superstep = process.superstep;
                     let (_, to, _) = *key;
-                    process.act(superstep).sends.push(Posted {
-                        to,
-                        length: *bytes,
-                    });
+                    process
+                        .act(superstep)
+                        .sends
+                        .push(Posted { to, length: *bytes });
                     if *is_request {
                         let requests = process.requests.entry(*key).or_default();
                         requests.push_back(Request::Send);
@@ -1136,18 +1163,22 @@ impl<'a> Mapping<'a> {
                         found: describe(other),
                         other: describe(first),
                         rank: 0,
-                        place: Box::new(trace.place(first_listed)),
+                        place: Box::new(trace.place((first_listed.file, first_listed.line))),
                     },
                 ));
             }
         }
+        if MESSAGES_MAX
+            < self
+                .messages
+                .saturating_add(messages_max(first.kind, trace.size()))
+        {
+            return Err(trace.fault(first_listed, SimgridFault::Messages));
+        }
         let current = self.processes.iter().map(|process| process.superstep);
         let superstep = current.max().unwrap_or(0);
-        for (rank, (listed, collective)) in (0..).zip(&contributions) {
-            let sends = sends(rank, trace.size(), collective, self.messages);
-            let Some(sends) = sends else {
-                return Err(trace.fault(listed, SimgridFault::Messages));
-            };
+        for (rank, (_, collective)) in (0..).zip(&contributions) {
+            let sends = sends(rank, trace.size(), collective);
             let process = &mut self.processes[bsp::numbers::index(rank)];
             if !sends.is_empty() {
                 self.messages += bsp::numbers::length(sends.len());
@@ -1191,34 +1222,32 @@ impl<'a> Mapping<'a> {
             }
             match actions.get(process.next) {
                 Some(listed) => at_collective = at_collective.or(Some(listed)),
-                None => ended = ended.or(Some((rank, actions.last()))),
+                None => {
+                    ended = ended.or_else(|| Some((rank, trace.ends[bsp::numbers::index(rank)])))
+                }
             }
         }
-        let (Some(listed), Some((rank, last))) = (at_collective, ended) else {
+        let (Some(listed), Some((rank, end))) = (at_collective, ended) else {
             return Ok(());
         };
         let Action::Collective(collective) = &listed.action else {
             unreachable!("processes wait for messages or at collectives");
         };
-        let place = last.map_or_else(
-            || SimgridPlace {
-                file: trace.files[0].clone(),
-                line: 0,
-            },
-            |last| trace.place(last),
-        );
         let fault = SimgridFault::OtherCollective {
             found: describe(collective),
-            other: "there is none".to_owned(),
+            other: "its end".to_owned(),
             rank,
-            place: Box::new(place),
+            place: Box::new(trace.place(end)),
         };
         Err(trace.fault(listed, fault))
     }
 
     /// What each process does in each superstep.
     fn finish(self) -> Result<Vec<Vec<Act>>, SimgridError> {
-        let last = self.processes.iter().filter_map(|process| process.acts.last());
+        let last = self
+            .processes
+            .iter()
+            .filter_map(|process| process.acts.last());
         let last = last.map(|(superstep, _)| *superstep);
         let supersteps = last.max().unwrap_or(0).max(self.end) + 1;
         let processes = self.processes.len();
@@ -1321,8 +1350,28 @@ const fn is_item(collective: &Collective) -> bool {
     collective.kind.is_combined() && 0 < collective.bytes && collective.bytes <= REDUCTIONS_MAX
 }
 
-/// The messages of process `rank` for a collective; `None` if with them there are too many.
-fn sends(rank: u32, size: u32, collective: &Collective, before: u64) -> Option<Vec<Posted>> {
+/// The most messages of a collective.
+fn messages_max(kind: Kind, size: u32) -> u64 {
+    let size = u64::from(size);
+    match kind {
+        Kind::Barrier => 0,
+        Kind::Bcast
+        | Kind::Scatter
+        | Kind::Scatterv
+        | Kind::Gather
+        | Kind::Gatherv
+        | Kind::Reduce => size,
+        Kind::Allreduce | Kind::Scan | Kind::Exscan => 2 * size,
+        Kind::Allgather
+        | Kind::Allgatherv
+        | Kind::Alltoall
+        | Kind::Alltoallv
+        | Kind::ReduceScatter => size * size,
+    }
+}
+
+/// The messages of process `rank` for a collective.
+fn sends(rank: u32, size: u32, collective: &Collective) -> Vec<Posted> {
     let Collective {
         kind,
         root,
@@ -1332,18 +1381,7 @@ fn sends(rank: u32, size: u32, collective: &Collective, before: u64) -> Option<V
     } = collective;
     let one = |to| Posted { to, length: *bytes };
     let others = || (0..size).filter(move |to| *to != rank);
-    let left = MESSAGES_MAX.saturating_sub(before);
     let is_root = rank == *root;
-    let most = match kind {
-        Kind::Barrier => 0,
-        Kind::Gather | Kind::Gatherv => 1,
-        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => 3,
-        Kind::Bcast | Kind::Scatter | Kind::Scatterv if !is_root => 0,
-        _ => u64::from(size),
-    };
-    if left < most {
-        return None;
-    }
     let sends: Vec<Posted> = match kind {
         Kind::Barrier => Vec::new(),
         Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan if is_item(collective) => {
@@ -1369,8 +1407,7 @@ fn sends(rank: u32, size: u32, collective: &Collective, before: u64) -> Option<V
             sized.collect()
         }
     };
-    let sends = sends.into_iter().filter(|sent| 0 < sent.length);
-    Some(sends.collect())
+    sends.into_iter().filter(|sent| 0 < sent.length).collect()
 }
 
 /// The parent of a process in the binary tree of all with this root.
@@ -1397,4 +1434,320 @@ fn place_of(rank: u32, root: u32, size: u32) -> u64 {
 fn at(place: u64, root: u32, size: u32) -> u32 {
     let rank = (place + u64::from(root)) % u64::from(size);
     u32::try_from(rank).expect("it is less than the number of processes")
+}
+
+#[cfg(test)]
+mod tests {
+    use bsp::Threads;
+    use bsp::reference::Limit;
+
+    use super::*;
+
+    /// Writes files, and reads the first one.
+    fn read(files: &[(&str, &str)]) -> Result<Arc<ProgramTrace>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        let path = folder.path().join(files[0].0);
+        ProgramTrace::of_simgrid(&path).map_err(|error| {
+            let folder = format!("{}/", folder.path().display());
+            error.to_string().replace(&folder, "")
+        })
+    }
+
+    /// A line for each action of each process, in which `%` is the rank, `<` the one before and `>` the one after.
+    fn all(size: u32, actions: &[&str]) -> String {
+        let lines = (0..size).flat_map(|rank| {
+            let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
+            actions.iter().map(move |action| {
+                let action = action.replace('%', &rank.to_string());
+                let action = action.replace('<', &before.to_string());
+                format!("{rank} {}\n", action.replace('>', &after.to_string()))
+            })
+        });
+        lines.collect()
+    }
+
+    /// For each superstep: the instructions, the messages, the bytes in them and the bytes of reductions of all processes.
+    fn totals(text: &str) -> Vec<(u64, usize, u64, u64)> {
+        let trace = read(&[("trace.txt", text)]).unwrap();
+        // It can be executed, and all messages arrive.
+        let run = Threads::available().run(trace.processes(), Limit::default());
+        assert_eq!(run.unwrap().outputs.len(), trace.len());
+        let mut totals = vec![(0, 0, 0, 0); bsp::numbers::position(trace.supersteps())];
+        for rank in 0..trace.len() {
+            for (total, act) in totals.iter_mut().zip(trace.acts(rank)) {
+                total.0 += act.charge.0;
+                total.1 += act.sends.len();
+                total.2 += act.sends.iter().map(|sent| sent.length).sum::<u64>();
+                total.3 += act.items.iter().map(Item::len).sum::<u64>();
+            }
+        }
+        totals
+    }
+
+    #[test]
+    fn a_ring_takes_a_superstep_for_each_process() {
+        let text = "\n# a ring\n0 init\n0 compute 10\n0 send 1 0 5\n0 recv 2 0 5\n0 finalize\n\
+                    1 init\n1 recv 0 0 5\n1 compute 2e1\n1 send 2 0 5\n1 finalize\n\
+                    2 init\n2 recv 1 0 5\n2 compute 30\n2 send 0 0 5\n2 finalize\n";
+        assert_eq!(
+            totals(text),
+            [(10, 1, 5, 0), (20, 1, 5, 0), (30, 1, 5, 0), (0, 0, 0, 0)]
+        );
+    }
+
+    #[test]
+    fn a_stencil_takes_a_superstep_for_the_exchange_and_one_for_the_reduction() {
+        let iteration = [
+            "irecv < 1 100 0",
+            "irecv > 2 100 0",
+            "isend > 1 100 0",
+            "isend < 2 100 0",
+            "waitall 4",
+            "compute 1000",
+            "allreduce 2 7 0",
+        ];
+        let iterations = [&["init"], &iteration[..], &iteration[..], &["finalize"]].concat();
+        let sends = 2 * 4;
+        let bytes = 8 * 800;
+        assert_eq!(
+            totals(&all(4, &iterations)),
+            [
+                (0, sends, bytes, 0),
+                (4000, 0, 0, 4 * 16),
+                (4 * 7, sends, bytes, 0),
+                (4000, 0, 0, 4 * 16),
+                (4 * 7, 0, 0, 0),
+            ]
+        );
+        // Without the reduction, an iteration is one superstep, also if each request is waited for.
+        let iteration = [
+            "compute 1000",
+            "irecv < 1 100",
+            "isend > 1 100",
+            "wait % > 1",
+            "test < % 1",
+            "wait < % 1",
+        ];
+        let iterations = [&["init"], &iteration[..], &iteration[..]].concat();
+        assert_eq!(
+            totals(&all(3, &iterations)),
+            [(3000, 3, 300, 0), (3000, 3, 300, 0), (0, 0, 0, 0)]
+        );
+    }
+
+    #[test]
+    fn collectives_line_up_and_end_supersteps() {
+        // Rank 0 is two supersteps ahead of rank 2 when they meet.
+        let text = "0 send 1 0 8\n0 recv 1 0 8\n0 compute 5\n0 barrier\n0 compute 1\n\
+                    1 recv 0 0 8\n1 send 0 0 8\n1 barrier\n1 compute 1\n\
+                    2 compute 3\n2 barrier\n2 compute 1\n";
+        assert_eq!(
+            totals(text),
+            [(3, 1, 8, 0), (0, 1, 8, 0), (5, 0, 0, 0), (3, 0, 0, 0)]
+        );
+    }
+
+    #[test]
+    fn collectives_become_messages_whose_bytes_are_those_of_the_trace() {
+        let check = |action: &str, messages, bytes, reduced| {
+            let totals = totals(&all(4, &["init 1", action]));
+            assert_eq!(totals[0], (0, messages, bytes, reduced), "{action}");
+        };
+        check("barrier", 0, 0, 0);
+        check("bcast 10", 3, 3 * 80, 0);
+        check("bcast 10 3 6", 3, 30, 0);
+        check("gather 10 10 2 1 1", 3, 3 * 40, 0);
+        check("gatherv 10 10 10 10 10 2 1 1", 3, 3 * 40, 0);
+        check("scatter 10 10 1 6 6", 3, 30, 0);
+        check("scatterv 1 2 4 8 4 1 6 6", 3, 13, 0);
+        check("allgather 10 10 6 6", 12, 120, 0);
+        check("allgatherv 10 10 10 10 10 6 6", 12, 120, 0);
+        check("alltoall 500 500", 12, 12 * 4000, 0);
+        // Each process keeps its own part.
+        check("alltoallv 15 1 2 4 8 15 1 2 4 8 6 6", 12, 3 * 15, 0);
+        check("reducescatter 1 2 4 8 0 6", 12, 3 * 15, 0);
+        check("allreduce 3 0 1", 0, 0, 4 * 16);
+        check("scan 3 0 1", 0, 0, 4 * 16);
+        check("reduce 524288 0", 0, 0, 4 * (4 << 20));
+        check("reduce 524289 0 2", 3, 3 * 8 * 524_289, 0);
+        check("allreduce 524289 0", 6, 6 * 8 * 524_289, 0);
+        check("sendRecv 10 > 10 < 6 6", 4, 40, 0);
+        check("reduce 0 0", 0, 0, 0);
+    }
+
+    #[test]
+    fn the_tree_reaches_all_processes() {
+        for (size, root) in [(1, 0), (2, 1), (7, 3), (8, 0)] {
+            let mut parents = 0;
+            for rank in 0..size {
+                let children: Vec<u32> = children(rank, root, size).collect();
+                for child in children {
+                    assert_eq!(parent(child, root, size), Some(rank));
+                    parents += 1;
+                }
+            }
+            assert_eq!((parents, parent(root, root, size)), (size - 1, None));
+        }
+    }
+
+    #[test]
+    fn computation_of_collectives_is_charged() {
+        let text = all(
+            2,
+            &[
+                "compute 1.5",
+                "reduce 1 20",
+                "scan 1 300",
+                "reducescatter 1 1 4000",
+            ],
+        );
+        let charged: u64 = totals(&text).iter().map(|(charge, ..)| charge).sum();
+        assert_eq!(charged, 2 * 4322);
+    }
+
+    #[test]
+    fn a_list_of_files_is_read_as_one_file_is() {
+        let [zero, one] = [
+            "0 init\n0 send 1 0 8\n",
+            "1 init\n1 recv 0 0 8\n1 compute 4\n",
+        ];
+        let lists = [
+            "run.txt_files/0.txt\nrun.txt_files/1.txt\n",
+            // As SimGrid writes it in another folder.
+            "/tmp/there/run.txt_files/0.txt\nthere/run.txt_files/1.txt",
+        ];
+        let acts = |files: &[(&str, &str)]| {
+            let trace = read(files).unwrap();
+            let acts: Vec<Vec<Act>> = (0..2).map(|rank| trace.acts(rank).to_vec()).collect();
+            format!("{acts:?}")
+        };
+        let single = acts(&[("run.txt", &[zero, one].concat())]);
+        for list in lists {
+            let files = [
+                ("run.txt", list),
+                ("run.txt_files/0.txt", zero),
+                ("run.txt_files/1.txt", one),
+            ];
+            assert_eq!(acts(&files), single);
+        }
+        let shared = [
+            ("run.txt", "all.txt\n"),
+            ("all.txt", &*[one, zero].concat()),
+        ];
+        assert_eq!(acts(&shared), single);
+        let swapped = [
+            ("run.txt", "1.txt\n0.txt\n"),
+            ("0.txt", zero),
+            ("1.txt", one),
+        ];
+        assert!(
+            read(&swapped)
+                .unwrap_err()
+                .contains("1.txt:1: a line of rank 1 in the file of rank 0")
+        );
+        let missing = [("run.txt", "0.txt\n1.txt\n"), ("0.txt", zero)];
+        assert!(
+            read(&missing)
+                .unwrap_err()
+                .contains("1.txt: entity not found")
+        );
+        let outside = [("run/list.txt", "../0.txt\n"), ("0.txt", zero)];
+        assert!(read(&outside).unwrap_err().contains("line 1 is neither"));
+    }
+
+    #[test]
+    fn what_supersteps_cannot_express_is_refused_with_its_line() {
+        let check = |text: &str, expect: &str| {
+            let error = read(&[("t", text)]).unwrap_err();
+            assert!(error.contains(expect), "{error}");
+        };
+        check("", "is no program trace");
+        check("[application]\nworkload = 1\n", "line 1 is neither");
+        check("\n\0\0\n", "line 2 is neither");
+        check(
+            "0 init\nnonsense\n",
+            "t:2: `nonsense` is no rank and action",
+        );
+        check("0 init\n2 init\n", "actions of rank 2, and none of rank 1");
+        check("0 init\n4294967295 init\n", "none of rank 1");
+        check("0 iallreduce 1 1\n", "t:1: `iallreduce` cannot be mapped");
+        check("0 waitAny 2\n", "`waitAny` cannot be mapped");
+        check("0 send 0 0\n", "t:1: `send` has no size: it is parameter 3");
+        check("0 compute x\n", "`x` is no number of flops of `compute`");
+        check("0 compute -1\n", "`-1` is no number of flops");
+        check("0 compute nan\n", "`nan` is no number of flops");
+        check("0 compute 1e300\n", "`1e300` is no number of flops");
+        check(
+            "0 send 1 0 1\n",
+            "`send` names rank 1, but the ranks of the trace are 0 to 0",
+        );
+        check("0 recv -555 0 1\n", "t:1: `recv` receives from any source");
+        check("0 send 0 0 1 -1\n", "`-1` is no datatype of `send`");
+        check("0 send 0 0 1 99\n", "`99` is no datatype of `send`");
+        check("0 comm_size 2\n", "`comm_size` makes or has a communicator");
+        check("0 comm_split\n", "`comm_split` makes or has a communicator");
+        check("0 sleep 0.5\n", "t:1: `sleep` takes time");
+        check(
+            "0 alltoallv 1 1\n",
+            "`alltoallv` has no count for each process",
+        );
+        check(
+            "0 init\n0 send 1 0 8\n1 recv 0 0 8\n1 recv 0 0 8\n",
+            "t:4: no send matches this receive of tag 0 from rank 0: the trace has 1 such sends",
+        );
+        check(
+            "0 send 1 5 8\n1 irecv 0 5 8\n1 test 0 1 5\n1 compute 3\n1 test 0 1 5\n",
+            "t:3: only `test` completes the receive of tag 5 from rank 0",
+        );
+        check(
+            "0 recv 1 0 8\n0 send 1 0 8\n1 recv 0 0 8\n1 send 0 0 8\n",
+            "t:1: the receive of tag 0 from rank 1 never completes",
+        );
+        check(
+            "0 allreduce 1 0\n1 allreduce 2 0\n",
+            "t:2: `allreduce` of 2 B, while rank 0 has `allreduce` of 1 B (t:1)",
+        );
+        check(
+            "0 bcast 1 1\n1 bcast 1\n",
+            "`bcast` from rank 0, while rank 0 has `bcast` from rank 1",
+        );
+        check(
+            "0 barrier\n1 init\n",
+            "t:1: `barrier`, while rank 1 has its end (t:2)",
+        );
+    }
+
+    #[test]
+    fn sizes_of_hostile_traces_are_bounded() {
+        let check = |text: &str, expect: &str| {
+            let error = read(&[("t", text)]).unwrap_err();
+            assert!(error.contains(expect), "{error}");
+        };
+        let trips = "0 send 1 0 1\n0 recv 1 0 1\n1 recv 0 0 1\n1 send 0 0 1\n".repeat(1000);
+        let idle = all(9000, &["init"]);
+        check(&(trips + &idle), "2001 supersteps, which are more than");
+        check(
+            &all(9000, &["alltoall 1 1"]),
+            "there are more than 67108864 messages",
+        );
+        check(&"0 ".repeat(3 << 20), "line 1 is neither");
+        // The largest sizes are added without an overflow.
+        let text = all(
+            2,
+            &[
+                "compute 9e15",
+                "compute 9e15",
+                "alltoall 9e15 1 27",
+                "send > 0 9e15 27",
+            ],
+        );
+        let trace = read(&[("t", &text)]).unwrap();
+        let run = Threads::available().run(trace.processes(), Limit::default());
+        assert!(run.is_ok());
+    }
 }

@@ -293,6 +293,12 @@ impl Item {
         }
     }
 
+    /// The bytes of the contribution.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> u64 {
+        bsp::numbers::length(self.content.len())
+    }
+
     fn read(body: &mut Reader) -> Result<Self, FrameError> {
         let kind = body.u8()?;
         let number = body.u8()?;

@@ -305,6 +305,12 @@ impl ProgramTrace {
         Ok((act.known, act.output.clone()))
     }
 
+    /// What a process did in each superstep.
+    #[cfg(test)]
+    pub(crate) fn acts(&self, rank: usize) -> &[Act] {
+        &self.processes[rank].acts
+    }
+
     /// Writes it: `MessagePack`, compressed, after a line that says what it is.
     ///
     /// # Errors
@@ -327,7 +333,9 @@ impl ProgramTrace {
     pub fn read_file(mut file: File, path: &Path) -> io::Result<Arc<Self>> {
         let mut head = Vec::new();
         let length = bsp::numbers::length(MAGIC.len());
-        file.by_ref().take(length).read_to_end(&mut head)?;
+        Read::by_ref(&mut file)
+            .take(length)
+            .read_to_end(&mut head)?;
         if head == *MAGIC {
             return Self::read(head.chain(file));
         }

@@ -263,7 +263,7 @@ pub(crate) struct RecordedProgram;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RecordedParameters {
-    /// The program trace, which `record` writes.
+    /// The program trace, which `record` writes, or a time-independent trace of SimGrid.
     file: String,
 }
 
@@ -289,7 +289,8 @@ impl Workload for RecordedProgram {
             let problem = "is missing: a program trace, which `record` writes";
             return Err(fault("file", problem.to_owned(), None));
         }
-        let trace = ProgramTrace::read(files.open("file", name)?);
+        let file = files.open("file", name)?;
+        let trace = ProgramTrace::read_file(file, &files.path("file", name));
         let trace = trace.map_err(|error| files.invalid("file", name, error))?;
         let (found, recorded) = (common.processes, trace.len());
         if usize::try_from(found) != Ok(recorded) {
