@@ -302,14 +302,7 @@ impl Executors {
     ///
     /// If it does not start.
     pub fn welcome(&self) -> Result<&Welcome, ExecutorError> {
-        static NONE: OnceLock<Welcome> = OnceLock::new();
-        if self.welcome.get().is_none() {
-            self.reserve(1)?;
-        }
-        Ok(self
-            .welcome
-            .get()
-            .unwrap_or_else(|| NONE.get_or_init(Welcome::default)))
+        self.welcome.get().map_or_else(|| self.reserve(1), Ok)
     }
 
     /// The version of the program here, by the digest that it says; 0 if it says none.
@@ -349,29 +342,35 @@ impl Executors {
         self.group.kill();
     }
 
-    /// Has an executor for each of so many processes more, so that they need not wait for one another.
+    /// Has an executor for each of so many processes more, so that they need not wait for one another. What the program says of
+    /// itself.
     ///
     /// # Errors
     ///
     /// If one cannot be started.
-    pub fn reserve(&self, processes: u32) -> Result<(), ExecutorError> {
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "one is begun if one is asked for"
+    )]
+    pub fn reserve(&self, processes: u32) -> Result<&Welcome, ExecutorError> {
         let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut missing = processes;
-        if self.welcome.get().is_none() {
+        let welcome = if let Some(welcome) = self.welcome.get() {
+            welcome
+        } else {
             // The first one says how many processes it holds.
-            let first = self.begin(1)?;
-            for executor in &first {
-                self.welcome.get_or_init(|| executor.welcome.clone());
-            }
-            self.add(first);
-        }
+            let first = self.begin(1)?.pop().expect("one is begun");
+            let welcome = self.welcome.get_or_init(|| first.welcome.clone());
+            self.add(vec![first]);
+            welcome
+        };
         let capacity = self.capacity();
+        let mut missing = processes;
         for open in &*self.lock() {
             missing = missing.saturating_sub(open.free(capacity));
         }
         let started = self.begin(missing.div_ceil(capacity))?;
         self.add(started);
-        Ok(())
+        Ok(welcome)
     }
 
     /// Starts executors, and waits until all of them answer.
