@@ -1,13 +1,15 @@
 """The heat equation on a square plate, written for MPI.
 
-The line that imports `MPI` would be `from mpi4py import MPI`. `migratable` and `migrate` are there so that processes may move.
+Its argument is the number of steps. The line that imports `MPI` would be `from mpi4py import MPI`. `migratable` and `migrate` are there so that processes may move.
 """
+
+import sys
 
 import numpy as np
 
 from migbsp import mpi as MPI
 
-SIZE, STEPS = 128, 20
+SIZE, STEPS = 128, int(sys.argv[1]) if len(sys.argv) > 1 else 20
 
 comm = MPI.COMM_WORLD
 rank, size = comm.rank, comm.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -451,6 +452,34 @@ def test_a_large_state_is_saved_and_loaded_quickly(tmp_path: Path) -> None:
     assert time.perf_counter() - begun < 10
     assert decode(step(given, 0, handle=1).output) == 1.0
     given.end()
+
+
+def test_a_class_of_this_interpreter_is_served_on_a_socket() -> None:
+    class Local(migbsp.Program):
+        def __init__(self, ctx: migbsp.Start, *, size: int) -> None:
+            self.size = size
+
+        def superstep(self, ctx: migbsp.Superstep) -> None:
+            ctx.halt([self.size, ctx.rank])
+
+    with migbsp.attached(Local) as path:
+        streams = []
+        for rank in range(2):
+            given = object.__new__(Executor)
+            given.stream = socket.socket(socket.AF_UNIX)
+            given.stream.connect(path)
+            assert given.welcome(hello(2, {"size": 5}))[0] == 3
+            given.expect(READY, runtime.START, 0, struct.pack("<I12x", rank))
+            streams.append(given)
+        assert [decode(step(given).output) for given in streams] == [[5, 0], [5, 1]]
+        streams[0].write(runtime.BYE, runtime.ALL)
+        streams[1].stream.sendall(b"what is not a frame")
+        with pytest.raises(ProgramFailed, match="is not the header of a frame"):
+            streams[1].read()
+        for given in streams:
+            assert given.stream.recv(1) == b""
+            given.stream.close()
+    assert not os.path.exists(path)
 
 
 def test_the_package_does_not_import_what_takes_long() -> None:

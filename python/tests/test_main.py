@@ -128,7 +128,7 @@ def test_a_file_with_a_class_is_a_command(binary: Path, tmp_path: Path) -> None:
     assert arguments == ["check", next(iter(files))]
     external = toml(next(iter(files.values())))["application"]["external"]
     assert external["command"] == [sys.executable, "-m", "migbsp", str(tmp_path / "program.py")]
-    assert external["charge"] == "measured"
+    assert external["charge"] == "declared"
     heat = command(binary, "-m", "migbsp", "heat.py", "check")[1]
     assert toml(next(iter(heat.values())))["application"]["external"]["command"] == [sys.executable, str(EXAMPLES / "heat.py")]
 

@@ -100,6 +100,22 @@ while state.step < 3:
     assert states[0] == states[1] == states[2]
 
 
+def test_the_length_of_a_state_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(
+        HEAD + "s = comm.migratable(step=0, u=np.arange(9.0))\n"
+        "while s.step < 4:\n    comm.sendrecv('x' * s.step, 0, source=0)\n    comm.migrate()\n    s.step += 1"
+    )
+    given = Executor([sys.executable, str(file)])
+    given.welcome(hello(1))
+    given.expect(READY, runtime.START, 0, bytes(16))
+    for superstep in range(4):
+        body = given.expect(runtime.DONE, runtime.STEP, 0, runtime.step_body(superstep, 0.0, []))
+        length = len(given.expect(SAVED, runtime.SAVE, 0))
+        assert length <= runtime.read_done(0, body).state < length + 30
+    given.end()
+
+
 def test_what_a_process_prints_is_its_output(tmp_path: Path) -> None:
     outputs = run(tmp_path, "print('at', rank)\nprint('elsewhere', file=sys.stderr)\nsys.stdout.write('end')")
     assert outputs == [f"at {rank}\nend" for rank in range(3)]
@@ -221,7 +237,7 @@ def test_a_script_that_does_not_name_its_state_cannot_be_saved(tmp_path: Path) -
 def test_hostile_states_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     file.write_text(HEAD + "s = comm.migratable(step=0)\ncomm.barrier()\ncomm.migrate()")
-    for state in (b"", b"\xc1", b"\x90", b"\x95\xc3\xc0\xc0\xc4\0\0", b"\x95\xc3\x91\xc0\x90\xc4\0\0", b"\x95\xc3\x90\x90\xc4\1\xc1\0"):
+    for state in (b"", b"\xc1", b"\x90", b"\x95\1\xc0\xc0\xc4\0\0", b"\x95\1\x91\xc0\x90\xc4\0\0", b"\x95\1\x90\x90\xc4\1\xc1\0"):
         given = Executor([sys.executable, str(file)])
         assert given.welcome(hello(2))[0] == 1
         with pytest.raises(ProgramFailed):
@@ -241,6 +257,13 @@ def test_a_process_that_has_not_begun_can_be_moved(tmp_path: Path) -> None:
     other.expect(READY, runtime.LOAD, 5, b"\1" + bytes(15) + state)
     done = runtime.read_done(1, other.expect(runtime.DONE, runtime.STEP, 5, runtime.step_body(0, 0.0, [])))
     assert decode(done.output) == "1\n"
+    # One that has ended, too.
+    third = Executor(command)
+    third.welcome(hello(2))
+    third.expect(READY, runtime.LOAD, 6, b"\1" + bytes(15) + other.expect(SAVED, runtime.SAVE, 5))
+    with pytest.raises(ProgramFailed, match="a request of kind 3"):
+        third.request(runtime.STEP, 6, runtime.step_body(1, 0.0, []))
+    third.close()
     for given in (one, other):
         given.end()
 

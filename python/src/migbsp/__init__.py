@@ -24,6 +24,7 @@ from ._program import Failure, Program, Round, Start, Superstep, share
 from ._reduction import And, Max, Min, Or, ReductionError, Sum
 
 if TYPE_CHECKING:
+    from ._attached import attached
     from ._binary import find_binary
     from ._reference import Finished, Note, ProgramError, Snapshot, run_here
     from .analysis import (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "frames": "",
     "Frame": "frames",
+    "attached": "_attached",
     "find_binary": "_binary",
     **dict.fromkeys(("Finished", "Note", "ProgramError", "Snapshot", "run_here"), "_reference"),
     **dict.fromkeys(
@@ -101,6 +103,7 @@ __all__ = [
     "Sum",
     "Superstep",
     "UsageError",
+    "attached",
     "check",
     "compare",
     "explain",

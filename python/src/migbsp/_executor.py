@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable
 from time import process_time_ns
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _frames as frames
 from ._frames import Buffer, Channel, Item, ProtocolError, read_step
@@ -222,19 +223,31 @@ class _Process:
 
 def serve(program: type[Program]) -> None:
     """Serves a program on the channel of this executor until the runtime ends it."""
-    stream = _taken
-    assert stream is not None, "this process is an executor"
-    channel = Channel(stream)
+    try:
+        answer_all(program, Channel(channel()))
+    except ProtocolError as error:
+        sys.exit(f"migbsp: {error}")
+
+
+def serve_on(program: type[Program], stream: socket.socket) -> None:
+    """Serves a program on another stream until it ends."""
+    with stream, contextlib.suppress(ProtocolError, OSError):
+        answer_all(program, Channel(stream))
+
+
+def answer_all(program: type[Program], channel: Channel) -> None:
+    """Answers all requests. A `ProtocolError` is raised after it has been answered."""
     executor = Executor(program)
-    while (request := read(channel)) is not None:
-        kind, handle, body = request
-        if kind == frames.BYE:
-            break
-        try:
-            answer = executor.answer(kind, handle, body)
-        except ProtocolError as error:
-            refuse(channel, handle, error)
-        channel.write(answer)
+    handle = frames.EXECUTOR
+    try:
+        while (request := read(channel)) is not None:
+            kind, handle, body = request
+            if kind == frames.BYE:
+                break
+            channel.write(executor.answer(kind, handle, body))
+    except ProtocolError as error:
+        channel.write(reply(frames.FAILED, handle, frames.failed(frames.PROTOCOL, str(error))))
+        raise
 
 
 def read(channel: Channel) -> tuple[int, int, memoryview] | None:
@@ -243,14 +256,6 @@ def read(channel: Channel) -> tuple[int, int, memoryview] | None:
         return channel.read()
     except ConnectionError:
         return None
-    except ProtocolError as error:
-        refuse(channel, frames.EXECUTOR, error)
-
-
-def refuse(channel: Channel, handle: int, error: ProtocolError) -> NoReturn:
-    """Answers that the runtime has broken a rule, and ends the executor."""
-    channel.write(reply(frames.FAILED, handle, frames.failed(frames.PROTOCOL, str(error))))
-    sys.exit(f"migbsp: {error}")
 
 
 def is_executor() -> bool:

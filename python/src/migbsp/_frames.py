@@ -214,7 +214,7 @@ class Channel:
         kind, zero, magic, handle, length = _READ_FRAME(buffer, begin)
         if magic != MAGIC or zero != 0:
             raise ProtocolError(f"{bytes(buffer[begin : begin + 16])!r} is not the header of a frame")
-        if length > BODY_MAX and length > (STATE_MAX + 16 if kind == LOAD else BODY_MAX):
+        if length > BODY_MAX and (kind not in (LOAD, VERIFY) or length > STATE_MAX + 16):
             raise ProtocolError(f"a frame of {length} bytes")
         begin += 16
         behind = begin + length

@@ -128,6 +128,7 @@ class Options:
         self.platform: str | None = None
         self.charge: str | None = None
         self.conf: str | None = None
+        self.per_executor: int | None = None
         self.is_printed = False
         self.wants_help = False
         self.rest: list[str] = []
@@ -196,6 +197,10 @@ def command(target: Target, arguments: Sequence[str]) -> int:
         if target.takes_arguments:
             target.command = [*target.command, *options.behind]
             options.behind = []
+        if name == "check":
+            # Measured charges differ each time. What interpreters do not share shows if each process has one of its own.
+            options.charge = options.charge or "declared"
+            options.per_executor = 1
         if options.is_printed:
             print(experiment(target, options), end="")
             return 0
@@ -225,6 +230,7 @@ def experiment(target: Target, options: Options) -> str:
                     "program": target.name,
                     "command": target.command,
                     "charge": options.charge or target.charge,
+                    "per_executor": options.per_executor,
                     "parameters": options.parameters or None,
                 },
             },
@@ -274,6 +280,8 @@ def _call(target: Target, name: str, options: Options) -> int:
             }
             if options.charge is not None:
                 settings["application.external.charge"] = options.charge
+            if options.per_executor is not None:
+                settings["application.external.per_executor"] = options.per_executor
             if options.processes is not None:
                 settings["application.processes"] = options.processes
             if options.supersteps is not None:

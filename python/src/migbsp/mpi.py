@@ -42,7 +42,7 @@ from . import _executor, _reduction
 from . import _frames as frames
 from ._frames import Buffer, ProtocolError
 from ._program import Failure, Send
-from ._values import MESSAGE, OUTPUT, PICKLED_MESSAGE, Piece, decode, decode_state, encode, encode_state
+from ._values import MESSAGE, OUTPUT, PICKLED_MESSAGE, Piece, decode, decode_state, encode, encode_state, measure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -754,8 +754,7 @@ class _Executed(_Process):
         self.can_save = _names_state()
         #: The request that has not been answered.
         self.pending: tuple[int, int] = (0, frames.EXECUTOR)
-        self.has_begun = False
-        self.has_ended = False
+        self.is_welcomed = self.has_begun = self.has_ended = False
         self.error: BaseException | None = None
         self.started = 0
         self.sends: list[Send] = []
@@ -766,7 +765,8 @@ class _Executed(_Process):
         #: What has been received before `migratable`, and since the state was complete.
         self.prelude: list[_Received] = []
         self.log: list[_Received] = []
-        self.log_length = 0
+        #: The lengths of both, encoded, and of the first alone.
+        self.log_length = self.prelude_length = 0
         self.state: State | None = None
         self.complete = b""
         #: Of a process that has arrived: what it is still to receive again, what the script has sent when it is
@@ -814,7 +814,7 @@ class _Executed(_Process):
         if self.state is not None:
             raise MPIError("migratable is called twice; the state of a process is named once")
         self.state = State(state)
-        self.prelude, self.log = self.log, []
+        self.prelude, self.log, self.prelude_length = self.log, [], self.log_length
         if self.arrival is None:
             return self.state
         if self.again:
@@ -836,7 +836,7 @@ class _Executed(_Process):
             if self.asked:
                 raise MPIError("migrate is called before a request is complete: wait for it first")
             self.complete = self._kept()
-            self.log, self.log_length = [], 0
+            self.log, self.log_length = [], self.prelude_length
         self.has_progress = True
         self.sync(None)
 
@@ -855,7 +855,7 @@ class _Executed(_Process):
         self.sends, self.items, self.digest, self.work = [], [], 0, 0
         if self.can_save:
             self.log.append(received)
-            self.log_length += sum(len(content) for _, content in received.messages)
+            self.log_length += measure(list(received))
         for sender, content in received.messages:
             try:
                 message = decode(bytearray(content) if self.can_save else content, allows_pickle=allows_pickle)
@@ -890,7 +890,7 @@ class _Executed(_Process):
             if kind == frames.HELLO:
                 hello = frames.read_hello(body)
                 _executor.parameters_of(hello)
-                self.size = hello.processes
+                self.is_welcomed, self.size = True, hello.processes
                 flags = frames.CAN_SAVE if self.can_save else 0
                 file = _script()
                 name = os.path.splitext(os.path.basename(file or "mpi"))[0]
@@ -907,7 +907,7 @@ class _Executed(_Process):
 
     def _take_rank(self, body: memoryview) -> None:
         self.rank = frames.read_rank(body)
-        if self.rank >= self.size:
+        if not self.is_welcomed or self.rank >= self.size:
             raise ProtocolError(f"rank {self.rank} of {self.size} processes")
 
     def _await_step(self) -> _Received:
@@ -933,10 +933,10 @@ class _Executed(_Process):
 
     def _answer(self, kind: int) -> None:
         """Answers what is no superstep."""
-        if kind == frames.SAVE and self.can_save and not self.has_ended:
+        if kind == frames.SAVE and self.can_save:
             self._reply(frames.SAVED, [self._saved()])
         elif kind == frames.SAVE:
-            text = "the process has ended" if self.has_ended else "the script does not name its state (comm.migratable)"
+            text = "the script does not name its state (comm.migratable)"
             self._reply(frames.FAILED, frames.failed(frames.PROGRAM, text))
         elif kind == frames.VERIFY:
             self._reply(frames.VERDICT, [frames.VERDICT_BODY.pack(0, 0, 0)])
@@ -949,7 +949,7 @@ class _Executed(_Process):
     def _saved(self) -> bytes:
         """The state of the process between two supersteps."""
         state = [
-            self.has_begun,
+            _OVER if self.has_ended else _BEGUN if self.has_begun else _NEW,
             [list(received) for received in self.prelude],
             [list(received) for received in self.log],
             self.complete,
@@ -960,15 +960,17 @@ class _Executed(_Process):
     def _load(self, content: memoryview) -> None:
         """Takes a state. The request is answered once the script is where the process was saved."""
         try:
-            self.has_begun, prelude, log, complete, self.digest_at_end = decode(content)
+            place, prelude, log, complete, self.digest_at_end = decode(content)
             prelude, log = ([_Received(*received) for received in part] for part in (prelude, log))
         except (ProtocolError, TypeError, ValueError) as error:
             self._fail(Failure(f"the state cannot be decoded: {error}"))
-        if not self.has_begun:
+        if place != _BEGUN:
             self._reply(frames.READY, [frames.READY_BODY.pack(0, frames.UNKNOWN)])
+            if place == _OVER:
+                self._await_end()
             self._await_step()
             return
-        self.is_replaying = True
+        self.is_replaying = self.has_begun = True
         if complete:
             self.again, self.arrival = prelude, (log, complete)
         else:
@@ -994,14 +996,15 @@ class _Executed(_Process):
         self._reply(frames.DONE, [head, *pieces])
 
     def _state_length(self) -> int:
-        """The length of the state, about."""
-        if not self.can_save:
-            return 0
-        return len(self.complete) + self.log_length
+        """The length of the state, or a few bytes more."""
+        return len(self.complete) + self.log_length + _AROUND if self.can_save else 0
 
     def _read(self) -> tuple[int, int, memoryview]:
         """The next request. If there is none, or it is BYE, the executor ends."""
-        request = _executor.read(self.channel)
+        try:
+            request = _executor.read(self.channel)
+        except ProtocolError as error:
+            self._refuse(error)
         if request is None or request[0] == frames.BYE:
             self._leave(0)
         self.pending = request[:2]
@@ -1220,6 +1223,9 @@ _DIFFERS = (
     "comm.migratable, the step too, and does the script do the same each time?"
 )
 _WAITING, _ENDED, _WAITS = b"mpi.waiting", b"mpi.ended", b"mpi.waits"
+# The bytes of a state around what has been received and what is complete.
+_AROUND = 27
+_NEW, _BEGUN, _OVER = range(3)
 _ONE = (1).to_bytes(8, "little")
 _DIVIDED_MIN = 64 << 10
 _OUTPUT_MAX = 1 << 20
