@@ -276,9 +276,9 @@ impl Executors {
             let started = executors.reserve(processes.saturating_add(1));
             // They are killed with the job.
             let is_over = executors.guards.load(Ordering::Acquire) == 0;
-            if let Err(error) = started
-                && !is_over
-            {
+            if is_over {
+                executors.kill();
+            } else if let Err(error) = started {
                 tracing::warn!(program = executors.recipe.name, %error, "executors do not start");
             }
         });
@@ -340,6 +340,13 @@ impl Executors {
     /// Kills them. Processes that are in them fail.
     pub fn kill(&self) {
         self.group.kill();
+        // Those without a process serve none any more.
+        let idle: Vec<Open> = self
+            .lock()
+            .extract_if(.., |open| open.processes == 0)
+            .collect();
+        // They end without the lock.
+        drop(idle);
     }
 
     /// Has an executor for each of so many processes more, so that they need not wait for one another. What the program says of

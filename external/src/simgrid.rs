@@ -1223,7 +1223,7 @@ impl<'a> Mapping<'a> {
             match actions.get(process.next) {
                 Some(listed) => at_collective = at_collective.or(Some(listed)),
                 None => {
-                    ended = ended.or_else(|| Some((rank, trace.ends[bsp::numbers::index(rank)])))
+                    ended = ended.or_else(|| Some((rank, trace.ends[bsp::numbers::index(rank)])));
                 }
             }
         }
