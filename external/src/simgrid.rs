@@ -798,12 +798,11 @@ impl Words<'_> {
             }
             Kind::Allgatherv => {
                 self.counts(2)?;
-                // Places in the receive buffer may follow, or precede, the datatypes.
+                // Places in the receive buffer may follow in the place of the datatypes, or after them.
                 let rest = self.words.len() - (2 + size);
-                collective.bytes = if rest < size || size < rest {
-                    self.bytes((1, "size"), 2 + size)?
-                } else {
-                    self.amount(1, "size")?.saturating_mul(self.default)
+                collective.bytes = match 2 < rest && rest <= size {
+                    true => self.amount(1, "size")?.saturating_mul(self.default),
+                    false => self.bytes((1, "size"), 2 + size)?,
                 };
             }
             Kind::Scatterv => {
@@ -1440,6 +1439,7 @@ fn at(place: u64, root: u32, size: u32) -> u32 {
 mod tests {
     use bsp::Threads;
     use bsp::reference::Limit;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -1567,6 +1567,8 @@ mod tests {
         check("scatterv 1 2 4 8 4 1 6 6", 3, 13, 0);
         check("allgather 10 10 6 6", 12, 120, 0);
         check("allgatherv 10 10 10 10 10 6 6", 12, 120, 0);
+        check("allgatherv 10 10 10 10 10 0 0 0 0", 12, 12 * 80, 0);
+        check("allgatherv 10 10 10 10 10 6 6 0 0 0 0", 12, 120, 0);
         check("alltoall 500 500", 12, 12 * 4000, 0);
         // Each process keeps its own part.
         check("alltoallv 15 1 2 4 8 15 1 2 4 8 6 6", 12, 3 * 15, 0);
@@ -1578,6 +1580,43 @@ mod tests {
         check("allreduce 524289 0", 6, 6 * 8 * 524_289, 0);
         check("sendRecv 10 > 10 < 6 6", 4, 40, 0);
         check("reduce 0 0", 0, 0, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_and_charges_are_those_of_the_trace(
+            actions in prop::collection::vec((0..3, 0..5_u32, 0..5_u32, 0..1000_u64), 0..60),
+        ) {
+            let mut lines: Vec<(u32, String)> = (0..5).map(|rank| (rank, "init".to_owned())).collect();
+            let (mut charge, mut messages, mut bytes) = (0, 0, 0);
+            for (action, from, to, amount) in actions {
+                match action {
+                    0 => {
+                        lines.push((from, format!("compute {amount}")));
+                        charge += amount;
+                    }
+                    1 => {
+                        lines.push((from, format!("isend {to} 3 {amount}")));
+                        lines.push((to, format!("irecv {from} 3 {amount}")));
+                        lines.push((to, format!("wait {from} {to} 3")));
+                        messages += 1;
+                        bytes += amount;
+                    }
+                    _ => lines.extend((0..5).map(|rank| (rank, "barrier".to_owned()))),
+                }
+            }
+            let text = |lines: &[(u32, String)]| -> String {
+                lines.iter().map(|(rank, action)| format!("{rank} {action}\n")).collect()
+            };
+            let of_lines = totals(&text(&lines));
+            let sum = of_lines.iter().fold((0, 0, 0), |sum, total| {
+                (sum.0 + total.0, sum.1 + total.1, sum.2 + total.2)
+            });
+            prop_assert_eq!(sum, (charge, messages, bytes));
+            // The order of processes in the file means nothing.
+            lines.sort_by_key(|(rank, _)| *rank);
+            prop_assert_eq!(totals(&text(&lines)), of_lines);
+        }
     }
 
     #[test]

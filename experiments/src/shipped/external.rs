@@ -271,7 +271,7 @@ impl Workload for RecordedProgram {
     type Parameters = RecordedParameters;
     type Program = External;
     const NAME: &'static str = "recorded";
-    const ABOUT: &'static str = "what an external program did, from a file that `record` writes";
+    const ABOUT: &'static str = "what an external or MPI program did, from a file that `record` or SimGrid writes";
     const SUPERSTEPS: Supersteps = Supersteps::Refused;
     const IS_MODEL: bool = true;
 
@@ -286,7 +286,7 @@ impl Workload for RecordedProgram {
     ) -> Result<impl Fn(Rank) -> Result<External, BuildError>, BuildError> {
         let name = &parameters.file;
         if name.is_empty() {
-            let problem = "is missing: a program trace, which `record` writes";
+            let problem = "is missing: a program trace, which `record` or SimGrid writes";
             return Err(fault("file", problem.to_owned(), None));
         }
         let file = files.open("file", name)?;

@@ -105,3 +105,54 @@ fn a_program_is_held_to_the_laws() {
                    skipped has to be rebuilt from the others";
     folder.fails(&broken, 3, problem);
 }
+
+#[test]
+fn a_trace_of_simgrid_is_simulated_without_its_program() {
+    const RECORDED: &str = "[application]\nworkload = \"recorded\"\nprocesses = 4\nrecorded.file = \"run.txt\"\n\
+                            [platform]\nfile = \"two.xml\"\n";
+    // An exchange with both neighbours, a computation and a reduction, ten times.
+    let trace = |rank: u64| {
+        let (before, after) = ((rank + 3) % 4, (rank + 1) % 4);
+        let iteration = [
+            format!("{rank} irecv {before} 1 1000 0\n{rank} irecv {after} 2 1000 0\n"),
+            format!("{rank} isend {after} 1 1000 0\n{rank} isend {before} 2 1000 0\n"),
+            format!("{rank} waitall 4\n{rank} compute 1e7\n{rank} allreduce 1 0 0\n"),
+        ];
+        format!(
+            "{rank} init\n{}{rank} finalize\n",
+            iteration.concat().repeat(10)
+        )
+    };
+    let list: String = (0..4)
+        .map(|rank| format!("run.txt_files/{rank}.txt\n"))
+        .collect();
+    let mut folder = Folder::new()
+        .with("recorded.toml", RECORDED)
+        .with("run.txt", list);
+    for rank in 0..4 {
+        folder = folder.with(&format!("run.txt_files/{rank}.txt"), trace(rank));
+    }
+    folder.stdout(&["simulate", "recorded.toml", "--out", "listed"]);
+    let text = String::from_utf8(events(&folder, "listed")).unwrap();
+    let parsed = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let messages: Vec<Value> = parsed
+        .filter(|event| event["event"] == "superstep")
+        .map(|event| event["messages"].clone())
+        .collect();
+    // A superstep for each exchange and one for each reduction, in each of three scenarios.
+    assert_eq!(messages, [8, 0].repeat(30));
+    // One file for all processes says the same.
+    let all: String = (0..4).map(trace).collect();
+    let folder = folder.with("run.txt", all);
+    folder.stdout(&["simulate", "recorded.toml", "--out", "single"]);
+    assert_eq!(events(&folder, "single"), events(&folder, "listed"));
+    let other = folder.run(&["simulate", "recorded.toml", "-n", "5"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    let folder = folder.with("run.txt", "0 init\n0 recv -555 0 8\n");
+    let refused = folder.run(&["simulate", "recorded.toml"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    let place = "run.txt:2: `recv` receives from any source";
+    assert!(refused.stderr.contains(place), "{refused:?}");
+}
