@@ -271,7 +271,8 @@ impl Workload for RecordedProgram {
     type Parameters = RecordedParameters;
     type Program = External;
     const NAME: &'static str = "recorded";
-    const ABOUT: &'static str = "what an external or MPI program did, from a file that `record` or SimGrid writes";
+    const ABOUT: &'static str =
+        "what an external or MPI program did, from a file that `record` or SimGrid writes";
     const SUPERSTEPS: Supersteps = Supersteps::Refused;
     const IS_MODEL: bool = true;
 
