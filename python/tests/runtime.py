@@ -66,7 +66,7 @@ class Executor:
         paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
         # Otherwise what is printed before the package is imported is in the channel.
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        variables = {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MIGBSP_EXECUTOR": "1"}
+        variables = {**variables, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MIGBSP_EXECUTOR": "1"}
         self.process = subprocess.Popen(
             command, stdin=other, stdout=other, stderr=self.log, env={**variables, **(environment or {})}
         )
@@ -287,15 +287,18 @@ class Runtime:
         self.at_once = at_once
         self.executors: list[Executor] = []
         self.flags = 0
-        self.places = [self._new() if rank == 0 or not shared else self.executors[0] for rank in range(processes)]
+        started = self._new(1 if shared else processes)
+        self.places = started * processes if shared else started
         self.handles = list(range(processes))
         self.spare: Executor | None = None
 
-    def _new(self) -> Executor:
-        executor = Executor(self.command)
-        self.executors.append(executor)
-        self.flags, self.round, self.description = executor.welcome(self.hello)
-        return executor
+    def _new(self, count: int) -> list[Executor]:
+        """Starts executors, side by side."""
+        started = [Executor(self.command) for _ in range(count)]
+        self.executors += started
+        for executor in started:
+            self.flags, self.round, self.description = executor.welcome(self.hello)
+        return started
 
     def run(self) -> Outcome:
         try:
@@ -373,7 +376,7 @@ class Runtime:
             for rank in running:
                 self.places[rank].close()
                 self.executors.remove(self.places[rank])
-            places = [self._new() for _ in running]
+            places = self._new(len(running))
         for rank, place in zip(running, places):
             self.places[rank] = place
             self.handles[rank] += self.size

@@ -54,14 +54,15 @@ def test_calls_give_what_mpi4py_gives(processes: int) -> None:
     assert calls(processes) == ended.stdout
 
 
-@pytest.mark.parametrize("moves", [{1}, {6}, {7, 8, 9}, {20, 33, 47}])
-def test_a_script_that_names_its_state_moves(moves: set[int]) -> None:
+def test_a_script_that_names_its_state_moves() -> None:
     command = [sys.executable, str(HEAT)]
-    still, moved = (Runtime(command, 3, moves=each).run() for each in (set(), moves))
-    assert moved.outputs == still.outputs
-    assert moved.supersteps == still.supersteps
-    assert moved.moves == 3 * len(moves)
-    assert decode(moved.outputs[0]).startswith("step 10: 514.718540355")
+    still = Runtime(command, 2).run()
+    assert decode(still.outputs[0]).startswith("step 10: 514.718540355")
+    for moves in ({1, 6, 20}, {33, 34}):
+        moved = Runtime(command, 2, moves=moves).run()
+        assert moved.outputs == still.outputs
+        assert moved.supersteps == still.supersteps
+        assert moved.moves == 2 * len(moves)
 
 
 def test_a_state_is_the_same_moved_or_not(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ while state.step < 3:
 """
     (tmp_path / "script.py").write_text(HEAD + source)
     states = []
-    for moves in ({4}, {2, 4}, {1, 2, 3, 4}):
+    for moves in ({4}, {1, 3, 4}):
         given = Runtime([sys.executable, str(tmp_path / "script.py")], 2, moves=moves, keeps=True)
         seen: list[bytes] = []
         expect = Executor.expect
@@ -97,7 +98,7 @@ while state.step < 3:
             Executor.expect = expect  # type: ignore[method-assign]
         states.append(seen[-2:])
         assert [decode(output) for output in outcome.outputs] == ["start\n0\n1\n2\n"] * 2
-    assert states[0] == states[1] == states[2]
+    assert states[0] == states[1]
 
 
 def test_the_length_of_a_state_is_known(tmp_path: Path) -> None:

@@ -198,9 +198,9 @@ def command(target: Target, arguments: Sequence[str]) -> int:
             target.command = [*target.command, *options.behind]
             options.behind = []
         if name == "check":
-            # Measured charges differ each time. What interpreters do not share shows if each process has one of its own.
+            # Measured charges differ each time. What interpreters do not share shows if each execution has one of its own.
             options.charge = options.charge or "declared"
-            options.per_executor = 1
+            options.per_executor = options.processes or PROCESSES
         if options.is_printed:
             print(experiment(target, options), end="")
             return 0
