@@ -23,8 +23,9 @@ const ELSEWHERE: [&str; 3] = [
 const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
 
 /// Commands that `sh` blocks run here, because they end by themselves and need no cluster.
-const RUNNABLE: [&str; 14] = [
+const RUNNABLE: [&str; 16] = [
     "chaos",
+    "check",
     "compare",
     "explain",
     "export",
@@ -32,6 +33,7 @@ const RUNNABLE: [&str; 14] = [
     "new",
     "platform",
     "rebalance",
+    "record",
     "report",
     "reproduce",
     "simulate",
@@ -47,7 +49,7 @@ const DRAWN_ELSEWHERE: [&str; 3] = ["migbsp.svg", "moves.svg", "recovery.svg"];
 const SHOWN: usize = 16;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 76;
+const RUN: usize = 80;
 
 #[test]
 fn pages_show_what_their_commands_print() {
@@ -153,11 +155,13 @@ fn is_runnable(line: &str) -> bool {
         // A cluster without a command stays until it is interrupted; a collector is there in the tests of `export`.
         RUNNABLE.contains(&subcommand)
             && (subcommand != "up" || arguments.contains(" -- "))
+            // Without a file, it is about nodes.
+            && (subcommand != "check" || arguments.contains(".toml"))
             && !arguments.contains(" http://")
     })
 }
 
-/// A folder with `conf`, in which each command runs once.
+/// A folder with `conf`, and with the examples in C, compiled, in which each command runs once.
 struct Session {
     folder: TempDir,
     outputs: BTreeMap<String, String>,
@@ -166,7 +170,13 @@ struct Session {
 impl Session {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        copy(&root().join("conf"), &folder.path().join("conf"));
+        for name in ["conf", "c", "examples/c", "examples/poisson"] {
+            copy(&root().join(name), &folder.path().join(name));
+        }
+        let make = ["-s", "-C", "examples/c"];
+        let mut made = Command::new("make");
+        made.args(make).current_dir(&folder);
+        assert!(made.status().unwrap().success(), "make and cc are needed");
         Self {
             folder,
             outputs: BTreeMap::new(),
