@@ -195,9 +195,30 @@ def test_a_lost_cluster_is_an_error_of_its_own(tmp_path):
     assert caught.value.exit_code == 5
 
 
-def test_a_class_without_a_file_is_refused():
-    with pytest.raises(migbsp.UsageError, match="has no file"):
+def test_a_class_that_is_no_program_is_refused():
+    with pytest.raises(migbsp.UsageError, match=r"Heat is no `migbsp\.Program`"):
         migbsp.simulate(type("Heat", (), {"__module__": "nowhere"}))
+
+
+NOTEBOOK = """
+class Counter(migbsp.Program):
+    def __init__(self, ctx, *, last=5):
+        self.last, self.sum = last, 0
+
+    def superstep(self, ctx):
+        self.sum += ctx.rank
+        ctx.charge(1000)
+        if ctx.superstep == self.last:
+            return ctx.halt(self.sum)
+"""
+
+
+def test_a_class_of_a_notebook_is_served_by_its_interpreter():
+    cell = {"migbsp": migbsp, "__name__": "notebook"}
+    exec(NOTEBOOK, cell)
+    migbsp.check(cell["Counter"], processes=3)
+    simulation = migbsp.simulate(cell["Counter"], processes=3, parameters={"last": 2})
+    assert list(simulation.outputs) == [0, 3, 6]
 
 
 @pytest.fixture

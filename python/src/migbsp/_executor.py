@@ -330,8 +330,7 @@ def add_parts(
     """Adds what follows the first 64 bytes of DONE, and returns its length."""
     record, zeros = frames.RECORD.pack, frames.ZEROS
     size = 16 * len(sends)
-    for to, content, length in sends:
-        pieces.append(record(to, 0 if content is not None else frames.ONLY_SIZE, length))
+    pieces += [record(to, 0 if content is not None else frames.ONLY_SIZE, length) for to, content, length in sends]
     for each in items:
         parts = frames.item(*each)
         pieces += parts
@@ -343,9 +342,10 @@ def add_parts(
             pieces += content
         else:
             pieces.append(content)  # type: ignore[arg-type]
-        if length & 15:
-            pieces.append(zeros[-length & 15])
-        size += (length + 15) & ~15
+        rest = -length & 15
+        if rest:
+            pieces.append(zeros[rest])
+        size += length + rest
     if output:
         pieces += frames.part(output)
         size += frames.padded(len(output))

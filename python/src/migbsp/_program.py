@@ -11,7 +11,7 @@ from . import _frames as frames
 from . import _reduction
 from ._frames import Item
 from ._reduction import Reduction, ReductionError
-from ._values import MESSAGE, OUTPUT, PICKLED_MESSAGE, Piece, decode, encode, encode_apart
+from ._values import ENCODERS, MESSAGE, OUTPUT, PICKLED_MESSAGE, Piece, decode, encode, encode_apart
 
 
 class Failure(Exception):
@@ -136,6 +136,17 @@ class Superstep(Start):
             to = operator.index(to)
         if not 0 <= to < self.size:
             raise ValueError(f"p{self.rank + 1} sends to rank {to}, but the ranks are 0 to {self.size - 1}")
+        if copy:
+            content = bytearray()
+            try:
+                ENCODERS[type(value)](value, content, self._encoding)
+            except Exception:
+                # It is a type that is not known yet, or the error says where in the value it is.
+                content = encode(value, self._encoding)
+            length = len(content)
+            if length <= frames.MESSAGE_MAX:
+                self._sends.append((to, content, length))
+                return
         self._add(to, value, copy)
 
     def broadcast(self, value: Any, *, copy: bool = True) -> None:

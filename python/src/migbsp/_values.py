@@ -466,14 +466,16 @@ def _decode_short_str(view: View, at: int, decoding: Decoding) -> tuple[str, int
 
 def _str(view: View, at: int, length: int) -> tuple[str, int]:
     end = at + length
-    _expect(end, view)
+    if end > len(view):
+        _expect(end, view)
     return str(view[at:end], "utf-8"), end
 
 
 def _bytes(view: View, at: int, length: int) -> tuple[bytes, int]:
     end = at + length
-    _expect(end, view)
-    return bytes(view[at:end]), end
+    if end > len(view):
+        _expect(end, view)
+    return view[at:end].tobytes(), end
 
 
 def _decode_short_list(view: View, at: int, decoding: Decoding) -> tuple[list[Any], int]:

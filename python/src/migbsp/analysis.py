@@ -38,7 +38,9 @@ from typing import Any, Protocol, TypeAlias
 
 from . import _toml
 from . import frames as _frames
+from ._attached import attached
 from ._binary import find_binary
+from ._program import Program
 from ._values import decode
 from .frames import Frame, Table
 
@@ -697,10 +699,22 @@ class _Given:
     #: What stdin has.
     text: str | None
 
+    #: What is to be closed with it: a class without a file is served by this interpreter.
+    served: contextlib.ExitStack | None = None
+
     @classmethod
     def of(cls, experiment: Experiment, processes: int | None = None) -> _Given:
         if isinstance(experiment, type):
-            return cls("-", _toml.document(_of_program(experiment.__name__, _file_of(experiment), processes)))
+            if not issubclass(experiment, Program):
+                raise UsageError(f"{experiment.__name__} is no `migbsp.Program`")
+            file = _file_of(experiment)
+            if file is not None:
+                return cls("-", _toml.document(_of_program(experiment.__name__, file, processes)))
+            served = contextlib.ExitStack()
+            connect = served.enter_context(attached(experiment))
+            given = cls("-", _toml.document(_of_program(experiment.__name__, None, processes, connect)), served)
+            weakref.finalize(given, served.close)
+            return given
         if isinstance(experiment, Mapping):
             return cls("-", _toml.document(experiment))
         name = os.fspath(experiment)
@@ -1116,17 +1130,18 @@ def _folder_of(record: Record | Simulation | Run | str | os.PathLike[str]) -> st
     return os.fspath(record)
 
 
-def _of_program(name: str, file: Path, processes: int | None) -> dict[str, Any]:
-    """The experiment of a program in a file of Python, on two Sets, one of which is slower."""
+def _of_program(name: str, file: Path | None, processes: int | None, connect: str = "") -> dict[str, Any]:
+    """The experiment of a program in a file of Python, or at a socket, on two Sets, one of which is slower."""
     from ._main import PROCESSES
 
     count = processes or PROCESSES
-    external = {
-        "program": name.lower(),
-        "command": [sys.executable, "-m", __package__, str(file)],
+    external: dict[str, Any] = {"program": name.lower()}
+    if file is None:
+        external["connect"] = connect
+    else:
+        external["command"] = [sys.executable, "-m", __package__, str(file)]
         # A program that charges nothing is measured.
-        "charge": "declared" if ".charge(" in file.read_text(encoding="utf-8") else "measured",
-    }
+        external["charge"] = "declared" if ".charge(" in file.read_text(encoding="utf-8") else "measured"
     return {
         "application": {"workload": EXTERNAL, "processes": count, EXTERNAL: external},
         "platform": {"file": _kept(PLATFORM)},
@@ -1135,15 +1150,13 @@ def _of_program(name: str, file: Path, processes: int | None) -> dict[str, Any]:
     }
 
 
-def _file_of(program: type[Any]) -> Path:
-    """The file of a class, which is its command."""
+def _file_of(program: type[Any]) -> Path | None:
+    """The file of a class, which is its command; `None` for a class of a notebook."""
     try:
         file = Path(inspect.getfile(program)).absolute()
     except (TypeError, OSError):
-        file = Path()
-    if not file.is_file():
-        raise UsageError(f"{program.__name__} has no file, which migbsp could execute: write it to one and import it")
-    return file
+        return None
+    return file if file.is_file() and "ipykernel" not in file.parent.name else None
 
 
 def _kept(text: str) -> str:
