@@ -222,6 +222,8 @@ class Channel:
             self._begin, self._end = (behind, end) if behind < end else (0, 0)
             return kind, handle, memoryview(buffer[begin:behind])
         have = end - begin
+        if length >= _LONG and not _keeps_memory:
+            _keep_memory()
         body = _memory(length)
         body[:have] = self._view[begin:end]
         self._begin = self._end = 0
@@ -237,9 +239,12 @@ class Channel:
         if len(pieces) == 1:
             self._stream.sendall(pieces[0])
             return
-        if sum(map(len, pieces)) <= _AT_ONCE:
+        length = sum(map(len, pieces))
+        if length <= _AT_ONCE:
             self._stream.sendall(b"".join(pieces))
             return
+        if length >= _LONG and not _keeps_memory:
+            _keep_memory()
         for begin in range(0, len(pieces), _PIECES_MAX):
             rest = pieces[begin : begin + _PIECES_MAX]
             while rest:
@@ -282,6 +287,27 @@ def _memory(length: int) -> memoryview:
     return memoryview(numpy.empty(length, numpy.uint8))
 
 
+def _keep_memory() -> None:
+    """Has the allocator of the C library keep freed memory for the next superstep.
+
+    Otherwise it returns that of long messages to the system in each superstep, and asks for it in the next: that takes as long
+    as copying the messages twice.
+    """
+    global _keeps_memory
+    _keeps_memory = True
+    import ctypes
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(_M_TRIM_THRESHOLD, 64 << 20)
+    mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+
+
+_keeps_memory = False
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_LONG = 256 << 10
 _AT_ONCE = 64 << 10
 _PIECES_MAX = 512
 _READ_FRAME = FRAME.unpack_from
