@@ -274,6 +274,15 @@ def test_hostile_bytes_raise_nothing_but_a_protocol_error(seed: int) -> None:
                     pass
 
 
+@pytest.mark.parametrize(("name", "place", "number"), [("MT19937", "pos", 10**6), ("MT19937", "pos", -5), ("Philox", "buffer_pos", 9)])
+def test_generators_beyond_their_numbers_are_refused(name: str, place: str, number: int) -> None:
+    state = getattr(np.random, name)(1).state
+    (state["state"] if place in state["state"] else state)[place] = number
+    hostile = b"\xc1g" + bytes(encode([name, state, None]))
+    with pytest.raises(migbsp.ProtocolError, match="beyond its numbers"):
+        decode(hostile)
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

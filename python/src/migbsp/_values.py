@@ -372,7 +372,7 @@ def _measure_bytes(value: bytes, at: int, encoding: Encoding) -> int:
 
 def _measure_list(value: list[Any], at: int, encoding: Encoding) -> int:
     length = len(value)
-    if length >= _PACKED_MIN and not encoding.is_output and _packed(value) is not None:
+    if length >= _PACKED_MIN and not encoding.is_output and (_has_only(value, float) or _packed(value) is not None):
         return at + 6 + 8 * length
     at += 1 if length < 16 else 5
     measures = MEASURES
@@ -670,15 +670,18 @@ def _expect(end: int, view: View) -> None:
 
 def _packed(value: list[Any] | tuple[Any, ...]) -> array.array[Any] | None:
     """The numbers of a list that has nothing else, as numbers of 8 bytes."""
-    first = type(value[0])
-    if (first is not float and first is not int) or set(map(type, value)) != {first}:
-        return None
-    if first is float:
+    if _has_only(value, float):
         return array.array("d", value)
+    if not _has_only(value, int):
+        return None
     try:
         return array.array("q", value)
     except OverflowError:
         return None
+
+
+def _has_only(value: list[Any] | tuple[Any, ...], kind: type) -> bool:
+    return type(value[0]) is kind and set(map(type, value)) == {kind}
 
 
 def _little_endian(numbers: array.array[Any]) -> array.array[Any]:
@@ -751,6 +754,11 @@ def _generator_of(name: str, state: dict[str, Any], seed: list[Any] | None) -> n
                 entropy, spawn_key=tuple(spawn_key), pool_size=pool_size, n_children_spawned=children
             )
         )
+    # NumPy does not check these, and reads what is there.
+    if name == "MT19937" and not 0 <= state["state"]["pos"] <= 624:
+        raise ProtocolError("a generator is beyond its numbers")
+    if name == "Philox" and not 0 <= state["buffer_pos"] <= 4:
+        raise ProtocolError("a generator is beyond its numbers")
     source.state = state
     return numpy.random.Generator(source)
 
