@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -311,8 +312,8 @@ def test_shares_cover_all_elements_once() -> None:
 
 
 def test_the_example_in_the_documentation_of_programs() -> None:
-    assert migbsp.Program.__doc__ is not None
-    lines = migbsp.Program.__doc__.split("\n\n")
-    code = "\n".join(line[8:] for line in "\n\n".join(lines[2:6]).splitlines())
-    assert "class Total" in code
-    exec(compile(code[: code.index("outputs ==") + len("outputs == [10, 10, 10, 10]")], "doc", "exec"), {"migbsp": migbsp})
+    text = inspect.getdoc(migbsp.Program) or ""
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ") or not line]
+    code = "\n".join(lines)
+    assert "class Total" in code and "assert migbsp.run_here(Total" in code
+    exec(compile(code, "doc", "exec"), {"migbsp": migbsp})
