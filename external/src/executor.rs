@@ -262,13 +262,12 @@ impl Executor {
         // A process is in the group as soon as it is there.
         let mut processes = group.lock();
         let started = launch::start(start);
-        let (mut child, channel) =
+        let (child, channel, log) =
             started.map_err(|error| ExecutorError::Unstarted { command, error })?;
         processes.insert(child.id());
         drop(processes);
-        let stderr = child.stderr.take().expect("it was asked for");
         Ok(Self {
-            log: Log::new(name, stderr),
+            log: Log::new(name, log),
             name: format!("process {}", child.id()),
             child: Some(child),
             channel: BufReader::with_capacity(BUFFER, channel),

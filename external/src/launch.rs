@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{OnceLock, mpsc::SyncSender};
 use std::thread;
@@ -95,26 +95,33 @@ impl Start {
     }
 }
 
-/// A request to the thread that starts executors.
-type Request = (Start, OwnedFd, OwnedFd, SyncSender<io::Result<Child>>);
+/// A request to the thread that starts executors: stdin, and where stdout and stderr go.
+type Request = (
+    Start,
+    OwnedFd,
+    [PipeWriter; 2],
+    SyncSender<io::Result<Child>>,
+);
 
-/// Starts a command with a channel as its stdin and stdout.
+/// An executor that has been started: its process, the channel to it, and its log.
+pub(crate) type Started = (Child, UnixStream, PipeReader);
+
+/// Starts a command with a channel as its stdin. What it writes to stdout or stderr is its log.
 ///
 /// An executor is killed when the thread ends that has started it, so one thread, which lasts, starts all of them.
-pub(crate) fn start(start: Start) -> io::Result<(Child, UnixStream)> {
+pub(crate) fn start(start: Start) -> io::Result<Started> {
     static THREAD: OnceLock<Sender<Request>> = OnceLock::new();
     let (own, other) = UnixStream::pair()?;
-    let (input, output) = (OwnedFd::from(other.try_clone()?), OwnedFd::from(other));
+    let (log, written) = io::pipe()?;
+    let outputs = [written.try_clone()?, written];
     let requests = THREAD.get_or_init(|| {
         let (sender, receiver) = mpsc::channel::<Request>();
         let named = thread::Builder::new().name("executors".to_owned());
         let spawned = named.spawn(move || {
-            for (start, input, output, answer) in receiver {
+            for (start, input, [output, errors], answer) in receiver {
                 let mut command = start.command();
-                command
-                    .stdin(Stdio::from(input))
-                    .stdout(Stdio::from(output));
-                let child = command.stderr(Stdio::piped()).spawn();
+                command.stdin(input).stdout(output).stderr(errors);
+                let child = command.spawn();
                 // Whoever asked may have been killed.
                 drop(answer.send(child));
             }
@@ -123,12 +130,12 @@ pub(crate) fn start(start: Start) -> io::Result<(Child, UnixStream)> {
         sender
     });
     let (answer, answered) = mpsc::sync_channel(1);
-    let sent = requests.send((start, input, output, answer));
+    let sent = requests.send((start, other.into(), outputs, answer));
     sent.map_err(|_| io::Error::other("the thread that starts executors has ended"))?;
     let child = answered.recv();
     let child =
         child.map_err(|_| io::Error::other("the thread that starts executors has ended"))?;
-    Ok((child?, own))
+    Ok((child?, own, log))
 }
 
 /// Becomes an executor: `arguments` are those after [`LAUNCH`]. Returns only if that fails.

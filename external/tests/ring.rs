@@ -275,3 +275,18 @@ fn a_state_of_another_version_of_the_program_is_refused() {
         }
     }
 }
+
+#[test]
+fn what_is_printed_harms_nothing() {
+    if !has_python() {
+        return;
+    }
+    let command = ["env", "RING_PRINTS=1", "python3", "executor.py"];
+    let (_executors, processes) = begin(&Recipe {
+        command: command.map(str::to_owned).to_vec(),
+        seed: 4,
+        ..recipe("ring", 3, None)
+    });
+    let run = reference::run(processes, Limit::default()).unwrap();
+    assert_eq!(run.outputs[0].value().unwrap(), expected(3)[0]);
+}
