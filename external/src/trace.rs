@@ -128,7 +128,7 @@ pub(crate) fn find(key: u64) -> Option<Arc<ProgramTrace>> {
 }
 
 /// Programs that have been executed here, by what they follow from.
-type Recorded = Mutex<BTreeMap<String, Arc<OnceLock<Option<Arc<ProgramTrace>>>>>>;
+type Recorded = Mutex<BTreeMap<String, Arc<Mutex<Option<Option<Arc<ProgramTrace>>>>>>>;
 
 impl ProgramTrace {
     /// Executes the program of `recipe`, unless this process of the operating system has done so before. `None` if it looks at
@@ -143,12 +143,13 @@ impl ProgramTrace {
             let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(recorded.entry(format!("{recipe:?}")).or_default())
         };
-        if entry.get().is_none() {
-            // Those that wait for a program which does not start try it themselves.
-            let trace = Self::record(recipe)?;
-            return Ok(entry.get_or_init(|| trace).clone());
+        // Scenarios are simulated side by side: one has the program executed, and the others wait.
+        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(trace) = &*entry {
+            return Ok(trace.clone());
         }
-        Ok(entry.get().cloned().flatten())
+        let trace = Self::record(recipe)?;
+        Ok(entry.insert(trace).clone())
     }
 
     fn record(recipe: &Recipe) -> Result<Option<Arc<Self>>, ExecutorError> {

@@ -105,6 +105,9 @@ while True:
         hello = json.loads(body[32 : 32 + size])
         hello["processes"] = struct.unpack_from("<I", body, 4)[0]
         mode = hello["parameters"].get("mode", "ring")
+        if "log" in hello["parameters"]:
+            with open(hello["parameters"]["log"], "a") as log:
+                log.write("hello\n")
         if mode == "refuse":
             failed(handle, 1, "no module named numpy")
             break

@@ -73,6 +73,29 @@ fn what_is_replayed_is_what_the_program_does() {
 }
 
 #[test]
+fn all_scenarios_and_policies_execute_a_program_once() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let log = "application.external.parameters.log=\"log\"";
+    let one = ["--set", "application.external.per_executor=6", "--set", log];
+    folder.stdout(&[&["simulate", "ring.toml"][..], &one].concat());
+    let executors = || {
+        let log = fs::read_to_string(folder.path().join("log")).unwrap();
+        log.lines().count()
+    };
+    // And one that is asked whether the outputs are right.
+    let simulated = executors();
+    let policies = [
+        "--policy", "none", "--policy", "migbsp", "--policy", "adaptive",
+    ];
+    let compare = ["compare", "ring.toml", "--seeds", "1"];
+    folder.stdout(&[&compare[..], &policies, &one].concat());
+    assert!(simulated <= 4, "{simulated}");
+    assert!(executors() <= simulated + 4, "{}", executors());
+}
+
+#[test]
 fn outputs_have_the_values_that_the_program_gave() {
     let Some(folder) = folder() else {
         return;
