@@ -373,7 +373,7 @@ fn a_listed_program_is_what_the_node_says_whatever_the_client_does() {
     };
     let executor = with.path().join("executor.py");
     let conf = format!(
-        "external = \"listed\"\n[node.programs.ring]\ncommand = [\"python3\", \"{}\"]\nmemory = \"500 MB\"\n",
+        "external = \"listed\"\n[node.programs.ring]\ncommand = [\"python3\", \"{}\"]\nmemory = \"500 MB\"\nwrapper = [\"env\", \"WRAPPED=1\"]\n",
         executor.display()
     );
     let Some(cluster) = cluster(&conf) else {
