@@ -10,8 +10,8 @@ from conftest import SANITIZED
 from runtime import DROP, HELLO, LOAD, SAVE, START, STEP, Ended, Executor, Failed, frame
 
 # Mutated frames for each program; more are a matter of time.
-FRAMES = int(os.environ.get("MIGBSP_MUTATED_FRAMES", "100000"))
-SEED = int(os.environ.get("MIGBSP_SEED", "1"))
+FRAMES = int(os.environ.get("MUTATED_FRAMES", "100000"))
+SEED = int(os.environ.get("MUTATED_SEED", "1"))
 
 
 @pytest.mark.parametrize(("program", "part"), [("everything.c", 1), ("bsplib.c", 1), ("cg.c", 8), ("heat.c", 50)])

@@ -1,6 +1,7 @@
 """Simulations, comparisons, explanations and errors, by the real command."""
 
 import importlib.util
+import functools
 import json
 import pickle
 import signal
@@ -231,7 +232,9 @@ def long_run(tmp_path, monkeypatch):
         f"migbsp.simulate({str(LBM)!r}, {str(tmp_path / 'runs')!r}, settings=settings)\n"
     )
     monkeypatch.setenv("PYTHONPATH", SOURCE)
-    child = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
+    # A shell has jobs in its background ignore interrupts, and so would the child.
+    listens = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    child = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True, preexec_fn=listens)
     partial = tmp_path / "runs/iii/run.json.partial"
     wait_for(partial.exists)
     assert child.poll() is None

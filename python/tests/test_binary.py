@@ -16,7 +16,7 @@ import migbsp
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent.parent / "examples" / "python"
 # The gate asks for fewer random changes, and for fewer programs.
-IS_LONG = "MIGBSP_MUTATED_FRAMES" not in os.environ
+IS_LONG = "MUTATED_FRAMES" not in os.environ
 
 pytestmark = pytest.mark.skipif("MIGBSP" not in os.environ, reason="MIGBSP names no command")
 

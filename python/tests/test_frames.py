@@ -19,7 +19,7 @@ from migbsp._frames import Channel, ProtocolError
 from migbsp._values import encode
 
 # How many requests are changed at random.
-MUTATED = int(os.environ.get("MIGBSP_MUTATED_FRAMES", "100000"))
+MUTATED = int(os.environ.get("MUTATED_FRAMES", "100000"))
 
 
 class Chatter(migbsp.Program):
