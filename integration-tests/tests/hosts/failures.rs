@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::{ProgramType, Programs, Setup, Shape};
+use agents::{ProgramType, Programs, Scheduler, Setup, Shape};
 use bsp::reference::{self, Limit};
 use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use hosts::run;
@@ -132,7 +132,7 @@ impl Program for Bare {
 #[test]
 fn a_process_that_cannot_be_built_ends_the_job_before_it_begins() {
     let cluster = Cluster::start(&[2]);
-    let setup = setup(&cluster);
+    let setup = cluster.setup(5, Shape::Hierarchical, Some(Scheduler::default()));
     let fails = |build: fn(Rank) -> Result<Bare, JobError>| {
         cluster.prepare_building(&setup, build);
         let mut events = Vec::new();

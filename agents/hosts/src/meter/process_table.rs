@@ -368,6 +368,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_node_has_started_is_in_scope() {
+        // The node, an executor, what that has started, and another program; two that are each other's parent.
+        let table = [
+            (OWN, 5, 100),
+            (30, OWN, 200),
+            (31, 30, 400),
+            (5, 1, 900),
+            (40, 41, 900),
+            (41, 40, 900),
+        ];
+        let taken = sample(Instant::now(), &table, LoadScope::Process);
+        assert_eq!(taken.own(), Duration::from_millis(700));
+        assert_eq!(taken.descendants(), Duration::from_millis(600));
+        let others: Vec<u32> = taken.others.keys().copied().collect();
+        assert_eq!(others, [5, 40, 41]);
+    }
+
+    #[test]
     fn processes_in_scope_are_not_listed() {
         // The node, another one, its child, their parent, and another program.
         let table = |time| {
@@ -379,13 +397,13 @@ mod tests {
                 (20, 1, time),
             ]
         };
-        let rest = [(5, 900), (12, 900), (20, 900)];
+        let rest = [(5, 900), (20, 900)];
         check(LoadScope::Siblings, &table(0), &table(900), &rest);
         let all = [(5, 900), (11, 900), (12, 900), (20, 900)];
         check(LoadScope::Process, &table(0), &table(900), &all);
         let own = |scope| sample(Instant::now(), &table(900), scope).own();
         assert_eq!(own(LoadScope::Process), Duration::from_millis(900));
-        assert_eq!(own(LoadScope::Siblings), Duration::from_millis(1800));
+        assert_eq!(own(LoadScope::Siblings), Duration::from_millis(2700));
     }
 
     #[test]

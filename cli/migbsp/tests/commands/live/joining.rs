@@ -103,7 +103,7 @@ fn a_host_does_not_join_if_that_does_not_pay_any_more() {
     let folder = farm();
     let late = [
         "--set",
-        "elasticity.part=0.97",
+        "elasticity.part=0.9",
         "--set",
         "application.matrix-product.order=600",
     ];
