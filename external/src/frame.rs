@@ -152,7 +152,7 @@ impl Writer {
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) handle: u32,
     pub(crate) body: Bytes,
@@ -160,7 +160,7 @@ pub struct Frame {
 
 /// Why there is no frame.
 #[derive(Debug, thiserror::Error)]
-pub enum FrameError {
+pub(crate) enum FrameError {
     /// The channel does not give one.
     #[error(transparent)]
     Channel(#[from] io::Error),
@@ -181,7 +181,7 @@ impl Frame {
     /// # Errors
     ///
     /// If there is none, or it is too long for its kind.
-    pub fn read(mut from: impl Read) -> Result<Self, FrameError> {
+    pub(crate) fn read(mut from: impl Read) -> Result<Self, FrameError> {
         let mut head = [0; HEAD];
         let mut read = 0;
         while read < HEAD {

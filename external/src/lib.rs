@@ -31,7 +31,6 @@ pub use allowed::{Allowed, Listed, allow, allowed};
 pub use data::{Array, Blob, Output, Value, ValueError};
 pub use executor::{About, ExecutorError, Welcome};
 pub use executors::{Executors, Guard, Recipe, Verdict, World};
-pub use frame::{Frame, FrameError};
 pub use launch::{LAUNCH, launch, launch_through};
 pub use program::External;
 pub use simgrid::{SimgridError, SimgridFault, SimgridPlace};
