@@ -18,7 +18,7 @@ PROGRAMS = {
     "heat": (["-n", "6", "-p", "size=48", "-p", "steps=500"], 150),
     "pagerank": (["-n", "6", "-p", "vertices=300", "-p", "degree=2", "-p", "damping=0.98", "-p", "tolerance=1e-12"], 90),
 }
-EARLY = ["--set", "checkpoint.first=0.1s"]
+EARLY = ["--set", "checkpoint.first=0.03s"]
 
 
 @pytest.fixture
