@@ -1,6 +1,7 @@
 //! Workloads, which make programs runnable by name, and the registry of those and of the rules that a binary knows.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -453,18 +454,23 @@ impl<W: Workload> Entry for Registered<W> {
         let fault = |error| Self::fault(&order, error);
         let build = W::builder(&parameters, order.common, Self::files(&order)).map_err(fault)?;
         let ranks = || (0..order.common.processes).map(Rank);
-        // What cannot be built is told as such; what can be once can be again.
-        drop(
-            ranks()
-                .map(&build)
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(fault)?,
-        );
-        let again = || {
-            let processes = ranks().map(&build).collect::<Result<Vec<_>, _>>();
-            processes.unwrap_or_else(|error| panic!("it was built once: {error}"))
+        let build_all = || ranks().map(&build).collect::<Result<Vec<_>, _>>();
+        let first = Cell::new(Some(build_all().map_err(fault)?));
+        // Later executions are begun in the middle of the check, which has no errors of theirs.
+        let unbuilt = Cell::new(None);
+        let processes = || {
+            first.take().unwrap_or_else(|| {
+                build_all().unwrap_or_else(|error| {
+                    unbuilt.set(Some(error));
+                    panic!("the processes cannot be built again")
+                })
+            })
         };
-        let checked = bsp::testing::verify(again, Limit(limit))?;
+        let checked = contain(|| bsp::testing::verify(processes, Limit(limit)));
+        if let Some(error) = unbuilt.take() {
+            return Err(fault(error).into());
+        }
+        let checked = checked.map_err(Unlawful::Panicked)??;
         Ok(Lawful {
             supersteps: checked.run.supersteps,
             moves: checked.moves,
@@ -560,6 +566,9 @@ pub enum Unlawful {
     /// They break one.
     #[error(transparent)]
     Law(#[from] bsp::testing::Error),
+    /// The code of a program panicked where it is saved, loaded or built.
+    #[error("the program panicked: {0}")]
+    Panicked(String),
 }
 
 /// What is kept on a host as long as a job has it.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// The external programs that may be started here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// Any command that an experiment names: as much as a shell is to whom may submit experiments.
+    /// Any command that an experiment names: a client that may submit experiments then has as much as a shell.
     Any,
     /// Those of this list, by name: an experiment names one of them, and its own command does not matter.
     Listed(BTreeMap<String, Listed>),

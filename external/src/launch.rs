@@ -122,7 +122,7 @@ pub(crate) fn start(start: Start) -> io::Result<Started> {
                 let mut command = start.command();
                 command.stdin(input).stdout(output).stderr(errors);
                 let child = command.spawn();
-                // Whoever asked may have been killed.
+                // The thread that asked may have ended.
                 drop(answer.send(child));
             }
         });

@@ -51,7 +51,9 @@ pub(crate) fn check(
         .check_laws(order, limit)
         .map_err(|error| match error {
             Unlawful::Parameters(fault) => Failure::from(fault),
-            Unlawful::Law(law) => Failure::Verification(law.to_string()),
+            broken @ (Unlawful::Law(_) | Unlawful::Panicked(_)) => {
+                Failure::Verification(broken.to_string())
+            }
         })?;
     let verified = entry
         .verify(order, &checked.outputs)

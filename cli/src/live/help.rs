@@ -173,9 +173,9 @@ this machine, and how many others each reaches. `status` asks the nodes from her
 
 pub(super) const CHECK_HELP: &str = "\
 With FILE, the program is executed several times side by side, superstep by superstep: as it is, with each process moved (saved and loaded) \
-before each superstep, and with other times and processes on standby. States, messages, charges and outputs have to be the same. What \
-moves or resumes wrongly, or depends on a clock, on the order of a set or on what processes share, is told with process and superstep, \
-and exit code 3. It is for programs in Rust and in other languages; take few supersteps and small parameters.
+before each superstep, and with other times and processes on standby. States, messages, charges and outputs have to be the same. The \
+first process and superstep that differ are named, with exit code 3: a state is saved incompletely, or the program depends on a clock, on \
+the order of a set or on variables that processes share. It is for programs in Rust and in other languages; take few supersteps and small parameters.
 
 Exit code 5: a node does not answer, or does not reach another one, has another build, fewer processors than slots, or a clock that is \
 wrong by more than a minute; each is said in a sentence. A node whose certificate has expired does not answer. One that ends within 14 \
