@@ -115,10 +115,13 @@ impl Scheduler {
     }
 
     fn check(&self, section: &Node) -> Result<(), Fault> {
+        let time = &self.settings.planning_time;
         let lengths = [
             ("load_window", self.settings.load_window),
             ("planning.load_window", self.settings.planning.load_window),
             ("planning.owner_window", self.settings.planning.owner_window),
+            ("planning_time.per_process", time.per_process),
+            ("planning_time.per_candidate", time.per_candidate),
             ("window", self.settings.window),
         ];
         let invalid = |key, found: f64, rule| Err(section.invalid(PATH, key, found, rule));

@@ -18,8 +18,9 @@ pub use migration::{
 };
 pub use migration_model::{CallMove, MeasuredMove, MigrationModel};
 pub use migration_schedule::MigrationSchedule;
+pub(crate) use migration_schedule::move_times;
 pub use network::{Lesson, Network, Path};
 pub use snapshot::{
-    BarrierTime, ExternalLoad, Host, HostLink, Load, Measurements, PlanningAssumptions, Processor,
-    Received, Snapshot, capacity,
+    BarrierTime, ExternalLoad, Host, HostLink, Load, Measurements, PlanningAssumptions,
+    PlanningEffort, Processor, Received, Snapshot, capacity,
 };

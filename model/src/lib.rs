@@ -38,8 +38,8 @@ pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
     ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
     Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
-    MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink,
-    Processor, Received, Snapshot, SteadyRate, capacity, median,
+    MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PlanningEffort, PricedMove,
+    ProbedLink, Processor, Received, Snapshot, SteadyRate, capacity, median,
 };
 pub use paper::{
     Answer, Config, ConfigError, Digest, Entry, Evaluation, Heuristic, Memory, NotSelected,

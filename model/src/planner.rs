@@ -61,12 +61,13 @@ use pacing::{CallPacing, Deferral, Lifetime, Undone};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::count;
+use crate::knowledge::move_times;
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, BarrierTime, Config, CostBenefit, DestinationChoice, Draft, Gate,
     Lesson, LinkProbe, Load, LoadSource, Measurements, MigrationTime, Move, MoveCost, Path, Plan,
-    Planning, PlanningAssumptions, Policy, PricedMove, ProbedLink, Processor, Snapshot, Spacing,
-    Verdict,
+    Planning, PlanningAssumptions, PlanningEffort, Policy, PricedMove, ProbedLink, Processor,
+    Snapshot, Spacing, Verdict,
 };
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
@@ -194,7 +195,8 @@ impl Planner {
             .depends_on_bandwidth()
             .then(|| proposal.draft.places.clone());
         let drafted = (!expected.owned.is_empty()).then(|| proposal.draft.places.clone());
-        let decision = self.settle(&call, proposal);
+        let mut decision = self.settle(&call, proposal);
+        decision.effort = snapshot.effort();
         if let Some(drafted) = drafted {
             let stays = decision.moves.is_empty();
             let places = if stays { snapshot.places() } else { &drafted };
@@ -344,6 +346,7 @@ impl Planner {
                 choice: draft.choice,
             },
             spacing,
+            effort: PlanningEffort::default(),
         }
     }
 
@@ -550,6 +553,8 @@ pub struct Decision {
     pub assessment: PlanAssessment,
     /// How far away the next call may be.
     pub spacing: Spacing,
+    /// What making the plan has taken.
+    pub effort: PlanningEffort,
 }
 
 /// A move of a plan.
@@ -557,7 +562,7 @@ pub struct Decision {
 pub struct PlannedMove {
     /// The process and its hosts.
     pub step: Move,
-    /// How long moving it is predicted to take.
+    /// How long moving it is predicted to take, beside the other moves of the plan.
     pub cost: Seconds,
     /// How long a superstep takes on the host it leaves, in the present placement.
     pub before: Seconds,
@@ -594,6 +599,7 @@ fn planned_moves(
     present: &Assignment<'_>,
     planned: &Assignment<'_>,
 ) -> Vec<PlannedMove> {
+    let times = move_times(snapshot, planned.places());
     let both = present.places().iter().zip(planned.places()).enumerate();
     both.filter(|(_, (from, to))| from != to)
         .map(|(process, (from, to))| PlannedMove {
@@ -602,7 +608,7 @@ fn planned_moves(
                 from: snapshot.hosts()[*from].id,
                 to: snapshot.hosts()[*to].id,
             },
-            cost: Seconds::bounded(snapshot.migration(process, *to)),
+            cost: Seconds::bounded(times[&process]),
             before: Seconds::bounded(present.time(*from)),
             after: Seconds::bounded(planned.time(*to)),
             per_byte: snapshot.learned_per_byte(process, *to),
@@ -677,10 +683,12 @@ impl Unconfirmed {
     /// The links to be probed before the moves of `decision`.
     fn probes(&self, decision: &Decision) -> Vec<LinkProbe> {
         let moves = decision.moves.iter().filter_map(|planned| {
+            let process = self.snapshot.process(planned.step.rank)?;
+            let alone = self.snapshot.migration(process, self.places[process]);
             Some(PricedMove {
                 from: planned.step.from,
                 to: planned.step.to,
-                cost: planned.cost,
+                cost: Seconds::bounded(alone),
                 per_byte: planned.per_byte?,
             })
         });

@@ -192,6 +192,24 @@ impl Engine {
         self.network.idle_rate(from, to)
     }
 
+    /// Seconds that a byte of a long message takes on the links that messages from `one.0` to `one.1` and messages from
+    /// `other.0` to `other.1` share, while nothing else is under way; zero if they share none.
+    ///
+    /// # Errors
+    ///
+    /// If the platform has no route between the hosts.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such host.
+    pub fn shared_time_per_byte(
+        &self,
+        one: (HostId, HostId),
+        other: (HostId, HostId),
+    ) -> Result<f64, NoRoute> {
+        self.network.idle_shared_rate(one, other)
+    }
+
     /// Starts a timer that ends `after` from now; one that lies in the past ends now.
     pub fn wake(&mut self, after: Seconds, token: Activity) {
         let sequence = self.start();

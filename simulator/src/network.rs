@@ -69,7 +69,7 @@ use bsp::units::{Bytes, Seconds};
 
 use crate::calendar::{Activity, Calendar, Event};
 use crate::network_options::{NetworkModel, NetworkOptions};
-use crate::platform::{self, NoRoute, Overhead, Platform};
+use crate::platform::{self, LinkId, NoRoute, Overhead, Platform, Sharing};
 use allocation::Allocation;
 use link::{Link, NominalLink};
 use route::{Route, Routes};
@@ -257,6 +257,29 @@ impl Network {
         }
         let window = 2.0 * latency / (self.factors.bandwidth * self.factors.window);
         Ok(rate.max(window))
+    }
+
+    /// Seconds that a byte of a long message takes on the links that both ways cross and on which messages share the bandwidth.
+    pub(crate) fn idle_shared_rate(
+        &self,
+        one: (HostId, HostId),
+        other: (HostId, HostId),
+    ) -> Result<f64, NoRoute> {
+        let (mut common, mut links) = (Vec::new(), Vec::new());
+        self.platform.route(one.0, one.1, &mut common)?;
+        self.platform.route(other.0, other.1, &mut links)?;
+        let is_shared = |link: &&LinkId| {
+            links.contains(link) && self.platform.links()[link.index()].sharing == Sharing::Shared
+        };
+        let per_byte = |link: &LinkId| {
+            let bandwidth = self.factors.bandwidth * self.nominal[link.index()].bandwidth;
+            1.0 / bandwidth.max(BANDWIDTH_MIN)
+        };
+        Ok(common
+            .iter()
+            .filter(is_shared)
+            .map(per_byte)
+            .fold(0.0, f64::max))
     }
 
     /// The overhead of a message at its two hosts.

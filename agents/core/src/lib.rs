@@ -50,8 +50,9 @@ pub use programs::{
 pub use prospect::{Prospect, UNKNOWN_PROGRESS};
 pub use set_manager::SetManager;
 pub use setup::{
-    AwaitedHosts, Elasticity, JoinTime, Joining, LinkProbing, Payment, PooledHost, Preparation,
-    Relocation, Resumed, Rules, Scheduler, Script, Setup, TransferStart, WindowRule, most,
+    AwaitedHosts, Elasticity, JoinTime, Joining, LinkProbing, Payment, PlanningTime, PooledHost,
+    Preparation, Relocation, Resumed, Rules, Scheduler, Script, Setup, TransferStart, WindowRule,
+    most,
 };
 pub use world::{
     Cost, Deliberated, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, LinkProber,

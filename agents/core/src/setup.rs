@@ -105,6 +105,38 @@ pub enum TransferStart {
     Rendezvous,
 }
 
+/// What making a plan takes in simulations. Plans of real hosts take what they take.
+///
+/// A plan takes so long for each process, and for each host that is looked at for a process
+/// ([`PlanningEffort`](model::PlanningEffort)). Both are the same on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanningTime {
+    /// For each process.
+    pub per_process: Seconds,
+    /// For each host that is looked at for a process.
+    pub per_candidate: Seconds,
+}
+
+impl PlanningTime {
+    /// The time of a plan that has taken this `effort`.
+    #[must_use]
+    pub fn of(&self, effort: model::PlanningEffort) -> Seconds {
+        let time = |number: u64, each: Seconds| Seconds::bounded(number as f64 * each.get());
+        time(effort.processes, self.per_process) + time(effort.candidates, self.per_candidate)
+    }
+}
+
+impl Default for PlanningTime {
+    /// Measured: `cargo bench -p migbsp-model`, and docs/performance.md.
+    fn default() -> Self {
+        Self {
+            per_process: Seconds::bounded(5e-6),
+            per_candidate: Seconds::bounded(0.5e-6),
+        }
+    }
+}
+
 /// How processes are rescheduled.
 ///
 /// It is read and written as a part of the section `[scheduler]` of an experiment: the settings that every policy has.
@@ -131,6 +163,8 @@ pub struct Scheduler {
     /// In simulations with [`Payment::Transfer`]: bytes that cross the network for each byte of an image that moves,
     /// `α1` of equation `COST`. It stands for packing and unpacking that the network waits for. `None`: one.
     pub transfer_factor: Option<f64>,
+    /// In simulations: what making a plan takes.
+    pub planning_time: PlanningTime,
     /// In simulations: how the bandwidths between hosts are measured, if they are. `None`: links have their nominal ones.
     pub link_probes: Option<LinkProbing>,
     /// A superstep with a rescheduling call lasts at least this long, the call included.
@@ -158,6 +192,7 @@ impl Default for Scheduler {
             load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
             payment: Payment::default(),
             transfer_factor: None,
+            planning_time: PlanningTime::default(),
             link_probes: None,
             window: Seconds::ZERO,
             window_after_migration: WindowRule::default(),

@@ -519,6 +519,7 @@ impl HostProbe for TestWorld {
         Path {
             latency: Seconds::new(latency).expect("a millisecond"),
             per_byte: self.transfer_rate(from, to),
+            shared_per_byte: None,
         }
     }
 

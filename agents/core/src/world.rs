@@ -10,7 +10,7 @@ use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use model::{
     CallStart, Decision, HostLink, Incoming, Inventory, MeasuredMove, MoveCost, Path, Planner,
-    Reception,
+    PlanningEffort, Reception,
 };
 use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use smallvec::SmallVec;
@@ -287,6 +287,14 @@ pub struct Deliberation {
 pub struct Deliberated {
     pub(crate) planner: Planner,
     pub(crate) decision: Decision,
+}
+
+impl Deliberated {
+    /// What making the plan has taken.
+    #[must_use]
+    pub const fn effort(&self) -> PlanningEffort {
+        self.decision.effort
+    }
 }
 
 impl Deliberation {

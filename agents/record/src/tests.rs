@@ -256,7 +256,7 @@ prop_compose! {
         (load, age) in (0.0..1.0, seconds()),
     ) -> Event {
         let barrier = process.map(|process| BarrierTime::ByRank { process });
-        let path = |(latency, per_byte)| model::Path { latency, per_byte };
+        let path = |(latency, per_byte)| model::Path { latency, per_byte, shared_per_byte: None };
         let paths = paths.into_iter().map(path).collect();
         let external = vec![ExternalLoad { host: HostId(host), utilisation: load, since: load, arrivals: load, present: load, ages: vec![age] }];
         let (instructions, bytes) = (Instructions(instructions), Bytes(bytes));

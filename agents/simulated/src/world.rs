@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use agents::{
-    Cost, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, Joining, LinkProber, Mail,
-    Membership, Moved, Outcome, Payment, Rules, RunError, Setup, SimulatedPrograms, TransferStart,
-    buddies,
+    Cost, Deliberated, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, Joining,
+    LinkProber, Mail, Membership, Moved, Outcome, Payment, Rules, RunError, Setup,
+    SimulatedPrograms, TransferStart, buddies,
 };
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
@@ -56,6 +56,8 @@ pub(super) struct SimulatedWorld {
     /// What the moves of processes took that have arrived and are not installed yet.
     measured: BTreeMap<Rank, MeasuredMove>,
     rendezvous: Rendezvous,
+    /// The plan that is being made.
+    deliberated: Option<Box<Deliberated>>,
     /// The hosts that may join, if there are any.
     pool: Option<Pool>,
     /// When the state of the run is saved, if it is.
@@ -89,6 +91,8 @@ enum ActivityKind {
     Encoding = 6,
     /// The states of a host on the way to its buddy.
     Copy = 7,
+    /// The plan of a Manager.
+    Planning = 8,
 }
 
 impl SimulatedWorld {
@@ -117,6 +121,7 @@ impl SimulatedWorld {
             transfers: Transfers::new(setup.platform.sets().len()),
             measured: BTreeMap::new(),
             rendezvous,
+            deliberated: None,
             pool: setup.elasticity.clone().map(Pool::new),
             checkpoints: setup
                 .checkpointing
@@ -274,6 +279,7 @@ impl SimulatedWorld {
             ActivityKind::Stall | ActivityKind::Encoding | ActivityKind::Copy => {
                 self.continue_checkpoint(kind, index);
             }
+            ActivityKind::Planning => self.end_planning(SetId(index)),
             ActivityKind::WakeManager => {
                 let to = Address::SetManager(SetId(index));
                 self.deliver(Delivery {
@@ -282,6 +288,15 @@ impl SimulatedWorld {
                 });
             }
         }
+    }
+
+    /// The Manager of `set` has its plan.
+    fn end_planning(&mut self, set: SetId) {
+        let deliberated = self.deliberated.take().expect("a plan was being made");
+        self.deliver(Delivery {
+            to: Address::SetManager(set),
+            event: Event::Deliberated(deliberated),
+        });
     }
 
     /// A message of a program has arrived.
@@ -532,6 +547,7 @@ fn unpack(activity: Activity) -> (ActivityKind, u32) {
         5 => ActivityKind::Stall,
         6 => ActivityKind::Encoding,
         7 => ActivityKind::Copy,
+        8 => ActivityKind::Planning,
         other => unreachable!("no activity is of kind {other}"),
     };
     (kind, index)
@@ -724,11 +740,15 @@ impl Executor for SimulatedWorld {
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        // Planning takes no simulated time.
-        self.deliver(Delivery {
-            to: Address::SetManager(set),
-            event: Event::Deliberated(Box::new(deliberation.conclude())),
-        });
+        let deliberated = deliberation.conclude();
+        let scheduler = self.rules.scheduler.as_ref().expect("a scheduler plans");
+        let taken = scheduler.planning_time.of(deliberated.effort());
+        self.deliberated = Some(Box::new(deliberated));
+        if taken == Seconds::ZERO {
+            self.end_planning(set);
+        } else {
+            self.engine.wake(taken, pack(ActivityKind::Planning, set.0));
+        }
     }
 }
 
@@ -768,12 +788,12 @@ impl HostProbe for SimulatedWorld {
     fn path(&self, from: SetId, to: SetId) -> Path {
         let (source, target) = ends(&self.platform, &self.rules, (from, to));
         // Without a route, the first message to that Manager ends the run.
+        let per_byte = self.engine.time_per_byte(source, target);
+        let per_byte = per_byte.unwrap_or_default();
         Path {
             latency: self.engine.latency(source, target).unwrap_or_default(),
-            per_byte: self
-                .engine
-                .time_per_byte(source, target)
-                .unwrap_or_default(),
+            per_byte,
+            shared_per_byte: self.shared_per_byte((from, to), per_byte),
         }
     }
 
@@ -837,6 +857,23 @@ impl Membership for SimulatedWorld {
             self.begin_superstep(start);
         }
         self.replay.is_none()
+    }
+}
+
+impl SimulatedWorld {
+    /// [`Path::shared_per_byte`], from two ways between other hosts of the Sets, where a single message takes `per_byte`.
+    fn shared_per_byte(&self, (from, to): (SetId, SetId), per_byte: f64) -> Option<f64> {
+        let hosts = |set: SetId| &self.platform.set(set).hosts;
+        let ways = if from == to {
+            let [a, b, c, d] = *hosts(from).first_chunk()?;
+            [(a, b), (c, d)]
+        } else {
+            let ([a, b], [c, d]) = (*hosts(from).first_chunk()?, *hosts(to).first_chunk()?);
+            [(a, c), (b, d)]
+        };
+        let shared = self.engine.shared_time_per_byte(ways[0], ways[1]).ok()?;
+        let assumed = if from == to { 0.0 } else { per_byte };
+        (shared.total_cmp(&assumed).is_ne()).then_some(shared)
     }
 }
 

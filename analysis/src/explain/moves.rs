@@ -131,6 +131,15 @@ impl ExplainedCall {
             MoveReport::new(migration, moved, name)
         })
     }
+
+    /// By what part of it the time of all moves of a plan was predicted too long or too short; `None` if there was one move at
+    /// most, or the record does not say what moves took. They begin together.
+    fn plan_error(&self) -> Option<f64> {
+        let planned = self.assessment.as_ref()?.balance.cost.get();
+        let took = self.arrivals.iter().map(|moved| moved.took.get());
+        let took = took.reduce(f64::max)?;
+        (1 < self.migrations.len() && 0.0 < took).then(|| (planned - took).abs() / took)
+    }
 }
 
 /// The moves of a call as a table, with the state of the process if there is only one; `None` if the record does not
@@ -174,15 +183,24 @@ pub(super) fn summary(history: &History) -> Option<String> {
         .flat_map(|call| call.moves(|host| history.host(host)));
     let errors: Vec<f64> = all.filter_map(|one| one.error).collect();
     let number = errors.len();
-    let median = median(errors)?;
+    let error = median(errors)?;
+    let plans: Vec<f64> = calls.clone().filter_map(|call| call.plan_error()).collect();
+    let count = plans.len();
+    let plans = maybe(median(plans), |error| {
+        format!(
+            ", and what {} took in all with one of {}",
+            counted(count, "plan"),
+            percent(Some(error))
+        )
+    });
     let learned = calls.rev().find_map(|call| call.learned);
     let learned = maybe(learned, |learned| {
         format!(" {}", learned_in_words(&learned))
     });
     Some(format!(
-        "What {} took was predicted with a median error of {}.{learned}",
+        "What {} took was predicted with a median error of {}{plans}.{learned}",
         counted(number, "move"),
-        percent(Some(median))
+        percent(Some(error))
     ))
 }
 

@@ -29,9 +29,8 @@ impl Unit {
             "memory" | "fixed_memory" | "bytes" | "boundary" | "message" | "tcp_window"
             | "weight_size" => Self::Bytes,
             "instructions" => Self::Instructions,
-            "window" | "load_window" | "owner_window" | "link_probes" | "base" | "tie_width" => {
-                Self::Seconds
-            }
+            "window" | "load_window" | "owner_window" | "link_probes" | "base" | "tie_width"
+            | "per_process" | "per_candidate" => Self::Seconds,
             "data_rate" | "fixed_rate" => Self::SecondsPerByte,
             _ => Self::None,
         }

@@ -114,6 +114,7 @@ impl<'a> Assignment<'a> {
 
     /// Places `process`, which was not placed yet, on `host` of a partial assignment.
     pub fn add(&mut self, process: usize, host: usize) {
+        self.snapshot.count_candidate();
         self.places[process] = host;
         let before = self.computing.work(host);
         if self.enter(process, host) {
@@ -132,6 +133,7 @@ impl<'a> Assignment<'a> {
         if from == host {
             return;
         }
+        self.snapshot.count_candidate();
         let machine = &self.snapshot.hosts()[from];
         let loads = self.snapshot.processes();
         self.computing.remove(loads, machine, from, process);
@@ -404,6 +406,7 @@ impl Assignment<'_> {
     /// between their Sets.
     #[must_use]
     pub fn after_move(&self, process: usize, host: usize) -> f64 {
+        self.snapshot.count_candidate();
         let from = self.places[process];
         let changes = [(process, host)];
         let left = self.host_after((from, Some(process), None), &changes);
@@ -445,6 +448,7 @@ impl Assignment<'_> {
     /// The same if `process` and `other` changed places.
     #[must_use]
     pub fn after_swap(&self, process: usize, other: usize) -> f64 {
+        self.snapshot.count_candidate();
         let (from, host) = (self.places[process], self.places[other]);
         let changes = [(process, host), (other, from)];
         let left = self.host_after((from, Some(process), Some(other)), &changes);
@@ -527,6 +531,7 @@ impl Assignment<'_> {
     /// Seconds that `host` would take for a superstep if `process` were on it, too.
     #[must_use]
     pub fn time_with(&self, process: usize, host: usize) -> f64 {
+        self.snapshot.count_candidate();
         if self.flows.is_some() {
             return self
                 .host_after((host, None, Some(process)), &[(process, host)])

@@ -153,6 +153,16 @@ impl MoveCost {
         Seconds::bounded(data + fixed + base.get())
     }
 
+    /// The part of it in which the bytes cross a link that other moves cross, too: neither the startup, nor what hosts pack.
+    pub(crate) fn transfer(&self, image: MemorySize, per_byte: f64) -> Seconds {
+        let overlap = self.learned.map(|learned| learned.overlap);
+        let overlap = self.stated.overlap.or(overlap).map_or(1.0, non_negative);
+        let rate = overlap * non_negative(per_byte);
+        let data = image.data.as_f64() * self.stated.data_rate.unwrap_or(rate);
+        let fixed = image.fixed.as_f64() * self.stated.fixed_rate.unwrap_or(rate);
+        Seconds::bounded(data + fixed)
+    }
+
     /// What a move takes whatever its size is, `Mig`.
     #[must_use]
     pub fn startup(&self) -> Seconds {

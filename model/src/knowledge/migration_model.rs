@@ -7,6 +7,7 @@ use bsp::{HostId, SetId};
 use serde::{Deserialize, Serialize};
 
 use super::forecast::{learn_errors, least_error, median};
+use super::migration_schedule::{Transfer, together};
 use super::{BandwidthForecast, CostCoefficients, ProbedLink, SteadyRate};
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
@@ -338,66 +339,24 @@ pub struct CallMove {
     pub to: (HostId, SetId),
 }
 
-/// What moves share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Link {
-    FromHost(HostId),
-    ToHost(HostId),
-    FromSet(SetId),
-    ToSet(SetId),
-}
-
 impl CallMove {
     /// Seconds that its bytes take at the predicted bandwidth, without other moves.
     fn alone(&self) -> f64 {
         self.measured.bytes.as_f64() * self.per_byte
     }
 
-    /// The links that it shares: those of its hosts, and those of its Sets if it leaves its Set.
-    fn links(&self) -> impl Iterator<Item = Link> {
-        let ((from, source), (to, target)) = (self.from, self.to);
-        let hosts = [Link::FromHost(from), Link::ToHost(to)];
-        let sets = [Link::FromSet(source), Link::ToSet(target)];
-        let crosses = source != target;
-        hosts
-            .into_iter()
-            .chain(sets.into_iter().filter(move |_| crosses))
+    fn transfer(&self) -> Transfer {
+        let alone = self.alone();
+        // What all moves between two Sets share together is not measured.
+        let shared = if self.from.1 == self.to.1 { 0.0 } else { alone };
+        Transfer::new([self.from, self.to], alone, shared)
     }
 }
 
-/// Seconds that each of the `moves` of a call takes if those that share a link start together and have equal parts of it:
-/// a move of `s` seconds takes the sum of `min(s, t)` over all moves, of `t` seconds, on the link where that is longest.
-pub(super) fn shared(moves: &[CallMove]) -> Vec<f64> {
-    let mut links: BTreeMap<Link, Vec<f64>> = BTreeMap::new();
-    for step in moves {
-        for link in step.links() {
-            links.entry(link).or_default().push(step.alone());
-        }
-    }
-    // In each link: the moves from the shortest on, each with the sum of those up to it.
-    let sums = links.into_iter().map(|(link, mut times)| {
-        times.sort_by(f64::total_cmp);
-        let sums = times.iter().scan(0.0, |sum, time| {
-            *sum += time;
-            Some(*sum)
-        });
-        let sums: Vec<f64> = sums.collect();
-        (link, (times, sums))
-    });
-    let sums: BTreeMap<Link, (Vec<f64>, Vec<f64>)> = sums.collect();
-    let on_link = |alone: f64, link: Link| {
-        let (times, sums) = &sums[&link];
-        let shorter = times.partition_point(|time| time.total_cmp(&alone).is_le());
-        let before = sums.get(shorter.wrapping_sub(1)).copied();
-        before.unwrap_or_default() + crate::bounded::count(times.len() - shorter) * alone
-    };
-    let longest = |step: &CallMove| {
-        let alone = step.alone();
-        step.links()
-            .map(|link| on_link(alone, link))
-            .fold(alone, f64::max)
-    };
-    moves.iter().map(longest).collect()
+/// Seconds that each of the `moves` of a call takes beside the others.
+fn shared(moves: &[CallMove]) -> Vec<f64> {
+    let transfers: Vec<Transfer> = moves.iter().map(CallMove::transfer).collect();
+    together(transfers.iter())
 }
 
 #[cfg(test)]

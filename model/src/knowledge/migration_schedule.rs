@@ -1,7 +1,11 @@
 //! What it costs to get from the present placement to another.
 
-use bsp::units::Seconds;
+use std::collections::BTreeMap;
 
+use bsp::units::Seconds;
+use bsp::{HostId, SetId};
+
+use crate::bounded::count;
 use crate::{MigrationTime, Snapshot};
 
 /// The moves from the present placement to another, and how long they take together; kept up to date while the
@@ -11,8 +15,8 @@ use crate::{MigrationTime, Snapshot};
 #[derive(Clone, Debug)]
 pub struct MigrationSchedule<'a> {
     snapshot: &'a Snapshot,
-    /// Seconds that each host spends sending and receiving process images, and then the same for what each Set exchanges
-    /// with others.
+    /// Seconds that each host spends sending and receiving process images, then the same for what each Set exchanges
+    /// with others, and at last for what moves within each Set.
     busy: Maximum,
     /// Seconds that each process takes to move.
     processes: Maximum,
@@ -24,7 +28,7 @@ impl<'a> MigrationSchedule<'a> {
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
         let mut schedule = Self {
             snapshot,
-            busy: Maximum::zeros(2 * (snapshot.hosts().len() + snapshot.sets())),
+            busy: Maximum::zeros(2 * snapshot.hosts().len() + 3 * snapshot.sets()),
             processes: Maximum::zeros(snapshot.processes().len()),
         };
         for (process, (from, to)) in snapshot.places().iter().zip(places).enumerate() {
@@ -59,17 +63,117 @@ impl<'a> MigrationSchedule<'a> {
 
     fn add(&mut self, process: usize, to: usize, sign: f64) {
         let time = sign * self.snapshot.migration(process, to);
+        let shared = sign * self.snapshot.shared_migration(process, to);
         let from = self.snapshot.places()[process];
-        let mut add = |number: usize| self.busy.set(number, self.busy.get(number) + time);
-        add(2 * from);
-        add(2 * to + 1);
+        let mut add = |number: usize, time: f64| {
+            if time != 0.0 {
+                self.busy.set(number, self.busy.get(number) + time);
+            }
+        };
+        add(2 * from, time);
+        add(2 * to + 1, time);
         let hosts = self.snapshot.hosts();
-        let sets = [from, to].map(|host| hosts[host].set);
-        if sets[0] != sets[1] {
-            add(2 * (hosts.len() + sets[0].index()));
-            add(2 * (hosts.len() + sets[1].index()) + 1);
+        let [source, target] = [from, to].map(|host| hosts[host].set);
+        if source == target {
+            add(
+                2 * (hosts.len() + self.snapshot.sets()) + source.index(),
+                shared,
+            );
+        } else {
+            add(2 * (hosts.len() + source.index()), shared);
+            add(2 * (hosts.len() + target.index()) + 1, shared);
         }
     }
+}
+
+/// How long each of the moves from the present placement to `places` takes beside the others.
+///
+/// If each process pays for its own move alone, that is what it takes alone.
+pub(crate) fn move_times(snapshot: &Snapshot, places: &[usize]) -> BTreeMap<usize, f64> {
+    let both = snapshot.places().iter().zip(places).enumerate();
+    let moves = both.filter(|(_, (from, to))| from != to);
+    let moves: Vec<(usize, Transfer)> = moves
+        .map(|(process, (from, to))| {
+            let ends =
+                [*from, *to].map(|host| (snapshot.hosts()[host].id, snapshot.hosts()[host].set));
+            let alone = snapshot.migration(process, *to);
+            let shared = snapshot.shared_migration(process, *to);
+            (process, Transfer::new(ends, alone, shared))
+        })
+        .collect();
+    let times = match snapshot.migration_time() {
+        MigrationTime::SharedLinks => together(moves.iter().map(|(_, transfer)| transfer)),
+        MigrationTime::PerProcess => moves.iter().map(|(_, transfer)| transfer.alone).collect(),
+    };
+    let processes = moves.into_iter().map(|(process, _)| process);
+    processes.zip(times).collect()
+}
+
+/// A move, and the seconds for which it occupies each of the links that it shares with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    alone: f64,
+    links: [Option<(Link, f64)>; 4],
+}
+
+/// What moves share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    FromHost(HostId),
+    ToHost(HostId),
+    FromSet(SetId),
+    ToSet(SetId),
+    Within(SetId),
+}
+
+impl Transfer {
+    /// From one host to another, each with its Set, in `alone` seconds, of which everything between these Sets shares `shared`.
+    pub(super) fn new([from, to]: [(HostId, SetId); 2], alone: f64, shared: f64) -> Self {
+        let sets = if from.1 == to.1 {
+            [Some((Link::Within(from.1), shared)), None]
+        } else {
+            [Link::FromSet(from.1), Link::ToSet(to.1)].map(|link| Some((link, shared)))
+        };
+        let hosts = [Link::FromHost(from.0), Link::ToHost(to.0)].map(|link| Some((link, alone)));
+        Self {
+            alone,
+            links: [hosts[0], hosts[1], sets[0], sets[1]],
+        }
+    }
+
+    fn links(&self) -> impl Iterator<Item = (Link, f64)> {
+        self.links.into_iter().flatten()
+    }
+}
+
+/// Seconds that each of the transfers takes if those that share a link start together and have equal parts of it: one that
+/// occupies a link for `s` seconds takes the sum of `min(s, t)` over all transfers there, of `t` seconds, on the link where
+/// that is longest.
+pub(super) fn together<'a>(transfers: impl Iterator<Item = &'a Transfer> + Clone) -> Vec<f64> {
+    let mut links: BTreeMap<Link, Vec<f64>> = BTreeMap::new();
+    for (link, seconds) in transfers.clone().flat_map(Transfer::links) {
+        links.entry(link).or_default().push(seconds);
+    }
+    // In each link: the transfers from the shortest on, each with the sum of those up to it.
+    let sums = links.into_iter().map(|(link, mut times)| {
+        times.sort_by(f64::total_cmp);
+        let sums = times.iter().scan(0.0, |sum, time| {
+            *sum += time;
+            Some(*sum)
+        });
+        let sums: Vec<f64> = sums.collect();
+        (link, (times, sums))
+    });
+    let sums: BTreeMap<Link, (Vec<f64>, Vec<f64>)> = sums.collect();
+    let on_link = |(link, seconds): (Link, f64)| {
+        let (times, sums) = &sums[&link];
+        let shorter = times.partition_point(|time| time.total_cmp(&seconds).is_le());
+        let before = sums.get(shorter.wrapping_sub(1)).copied();
+        before.unwrap_or_default() + count(times.len() - shorter) * seconds
+    };
+    let longest =
+        |transfer: &Transfer| transfer.links().map(on_link).fold(transfer.alone, f64::max);
+    transfers.map(longest).collect()
 }
 
 /// Numbers, and which of them is the greatest: a tournament, in which a change costs the logarithm of their number.

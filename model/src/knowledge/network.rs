@@ -4,7 +4,7 @@ use bsp::SetId;
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::non_negative;
+use crate::bounded::{count, non_negative};
 
 /// The paths between all Sets, with what has been learned about them.
 ///
@@ -28,6 +28,9 @@ pub struct Lesson {
     shared_most: f64,
     /// `None`: nothing has been measured.
     slowness: Option<f64>,
+    /// The same of messages whose bytes take longer than their latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    long_slowness: Option<f64>,
 }
 
 /// A message as predicted, and as measured.
@@ -48,6 +51,7 @@ impl Default for Lesson {
             shared: 0.5e-6,
             shared_most: 1e-6,
             slowness: None,
+            long_slowness: None,
         }
     }
 }
@@ -69,11 +73,18 @@ impl Lesson {
             self.shared_most = self.shared_most / 2.0 + most;
         }
         let predicted = alone + self.degree() * most;
+        let slowness = (took / predicted).clamp(1.0 / SLOWNESS_MAX, SLOWNESS_MAX);
+        let learned = |before: Option<f64>| {
+            let before = before.unwrap_or(slowness);
+            Some(before + WEIGHT * (slowness - before))
+        };
         // Of messages that are nearly empty the latency is all that counts.
         if NEGLIGIBLE * latency < predicted {
-            let slowness = (took / predicted).clamp(1.0 / SLOWNESS_MAX, SLOWNESS_MAX);
-            let before = self.slowness.unwrap_or(slowness);
-            self.slowness = Some(before + WEIGHT * (slowness - before));
+            self.slowness = learned(self.slowness);
+        }
+        // What delays short messages, such as many of them at the same instant, does not delay each byte of a long one.
+        if latency * count(samples.len()) < alone {
+            self.long_slowness = learned(self.long_slowness);
         }
     }
 }
@@ -122,6 +133,21 @@ impl Network {
         self.lessons[self.index(from, to)].slowness.unwrap_or(1.0)
     }
 
+    /// The same of long messages, such as images.
+    pub(crate) fn long_slowness(&self, from: SetId, to: SetId) -> f64 {
+        self.lessons[self.index(from, to)]
+            .long_slowness
+            .unwrap_or(1.0)
+    }
+
+    /// Seconds that a byte adds on the links that everything from one Set to another shares; `None`: as many as for a single
+    /// message, or between hosts of one Set none.
+    pub(crate) fn shared_per_byte(&self, from: SetId, to: SetId) -> Option<f64> {
+        self.paths[self.index(from, to)]
+            .shared_per_byte
+            .map(non_negative)
+    }
+
     /// From 0, each message has its path to itself, to 1, all share it.
     #[must_use]
     pub fn degree(&self, from: SetId, to: SetId) -> f64 {
@@ -158,4 +184,49 @@ pub struct Path {
     pub latency: Seconds,
     /// Seconds that each byte of a long message adds.
     pub per_byte: f64,
+    /// Seconds that each byte adds for all messages together on the links that all of them cross, whatever their hosts are;
+    /// `None`: that is not known, or it is as much as for a single message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_per_byte: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET: SetId = SetId(0);
+
+    /// What is learned of messages that take `took` seconds, where their bytes alone take `alone` and empty ones a millisecond.
+    fn after(alone: f64, took: f64) -> Network {
+        let path = Path {
+            latency: Seconds::new(1e-3).unwrap(),
+            per_byte: 1e-8,
+            shared_per_byte: None,
+        };
+        let mut network = Network::new(&[vec![path]], &[]);
+        let occupied = alone;
+        let sample = Sample {
+            alone,
+            occupied,
+            took,
+        };
+        network.learn(SET, SET, &[sample; 3]);
+        network
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-9, "{value}");
+    }
+
+    #[test]
+    fn what_delays_short_messages_is_not_said_of_long_ones() {
+        let short = after(1e-4, 3e-3);
+        close(short.slowness(SET, SET), 20.0);
+        close(short.long_slowness(SET, SET), 1.0);
+        let long = after(1e-2, 21e-3);
+        close(long.slowness(SET, SET), 2.0);
+        close(long.long_slowness(SET, SET), 2.0);
+        let empty = after(1e-6, 1.1e-3);
+        close(empty.slowness(SET, SET), 1.0);
+    }
 }

@@ -1,8 +1,10 @@
 //! Hosts, processes and the network as they are at a call.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use bsp::numbers::length;
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,8 @@ pub struct Snapshot {
     horizon: f64,
     /// Seconds by which the time of a host is uncertain.
     noise: f64,
+    /// Hosts that have been looked at for a process.
+    candidates: Cell<u64>,
 }
 
 impl Snapshot {
@@ -91,6 +95,7 @@ impl Snapshot {
             cost_factor: non_negative(assumptions.cost_factor),
             horizon: non_negative(assumptions.horizon),
             noise: 0.0,
+            candidates: Cell::new(0),
         }
     }
 
@@ -265,6 +270,19 @@ impl Snapshot {
         self.horizon
     }
 
+    /// Counts a host that is looked at for a process.
+    pub(crate) fn count_candidate(&self) {
+        self.candidates.set(self.candidates.get() + 1);
+    }
+
+    /// How much has been looked at to make a plan.
+    pub(crate) fn effort(&self) -> PlanningEffort {
+        PlanningEffort {
+            processes: length(self.processes.len()),
+            candidates: self.candidates.get(),
+        }
+    }
+
     /// How many Sets there are.
     #[must_use]
     pub fn sets(&self) -> usize {
@@ -340,7 +358,9 @@ impl Snapshot {
     /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
     /// that is slower, at the one that messages have been measured to have.
     pub(crate) fn image_transfer(&self, image: MemorySize, from: SetId, to: SetId) -> f64 {
-        let per_byte = self.rate(from, to).max(self.message_per_byte(from, to));
+        let per_byte = self
+            .rate(from, to)
+            .max(self.long_message_per_byte(from, to));
         self.cost_factor * self.cost.time(image, per_byte).get()
     }
 
@@ -352,16 +372,35 @@ impl Snapshot {
         let sets = (self.hosts[from].set, self.hosts[to].set);
         match self.links.get(&(from, to)) {
             // What is measured of the pair says more than what is known of all pairs of the Sets.
-            Some(link) => link * self.network.slowness(sets.0, sets.1).max(1.0),
+            Some(link) => link * self.network.long_slowness(sets.0, sets.1).max(1.0),
             None => self
                 .rate(sets.0, sets.1)
-                .max(self.message_per_byte(sets.0, sets.1)),
+                .max(self.long_message_per_byte(sets.0, sets.1)),
         }
     }
 
-    /// Seconds that one byte of a message has been measured to take from Set to Set.
-    fn message_per_byte(&self, from: SetId, to: SetId) -> f64 {
-        self.network.per_byte(from, to) * self.network.slowness(from, to)
+    /// Seconds that one byte of a long message has been measured to take from Set to Set.
+    fn long_message_per_byte(&self, from: SetId, to: SetId) -> f64 {
+        self.network.per_byte(from, to) * self.network.long_slowness(from, to)
+    }
+
+    /// Seconds for which the move of `process` to `host` occupies what all moves between the Sets of its hosts share.
+    #[must_use]
+    pub(crate) fn shared_migration(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        if from == host {
+            return 0.0;
+        }
+        let sets = (self.hosts[from].set, self.hosts[host].set);
+        match self.network.shared_per_byte(sets.0, sets.1) {
+            Some(per_byte) => {
+                let per_byte = per_byte * self.network.long_slowness(sets.0, sets.1).max(1.0);
+                let image = self.processes[process].image;
+                self.cost_factor * self.cost.transfer(image, per_byte).get()
+            }
+            None if sets.0 == sets.1 => 0.0,
+            None => self.migration(process, host),
+        }
     }
 
     /// Whether the cost of moves is learned.
@@ -415,6 +454,7 @@ fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
     let path = |rate: &f64| Path {
         latency: Seconds::ZERO,
         per_byte: *rate,
+        shared_per_byte: None,
     };
     let rates = rates.iter();
     rates
@@ -582,6 +622,15 @@ pub struct PlanningAssumptions {
     pub migration_time: MigrationTime,
     /// What has been learned of the messages between Sets, from Set to Set; empty if nothing.
     pub lessons: Vec<Lesson>,
+}
+
+/// What making a plan has taken, in a measure that is the same on every machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanningEffort {
+    /// How many processes have been placed.
+    pub processes: u64,
+    /// How many times a host has been looked at for a process.
+    pub candidates: u64,
 }
 
 /// A process as a planner has to know it to place it.

@@ -51,6 +51,9 @@ impl Plan for Portfolio {
         for (name, assignment) in plans {
             best.consider(name, snapshot, assignment);
         }
+        if best.moves == 0 {
+            best.consider_parts(snapshot);
+        }
         best.search(snapshot);
         Draft {
             places: best.places,
@@ -103,6 +106,25 @@ impl Best {
         self.alternatives.push(alternative);
     }
 
+    /// Considers plans that relieve the slowest hosts alone: where moves share a link, what all of them cost may be more than
+    /// they gain, and the gain of the first ones more than what these cost.
+    fn consider_parts(&mut self, snapshot: &Snapshot) {
+        let greedy = greedy(snapshot);
+        // The lengths of supersteps lie at equal ratios between that of the greedy assignment and the present one.
+        let ratio = Assignment::present(snapshot).longest() / greedy.longest();
+        let step = libm::pow(ratio, 1.0 / f64::from(PARTS));
+        if !(TOLERANCE..f64::INFINITY).contains(&step) {
+            return;
+        }
+        let mut tolerance = 1.0;
+        for _ in 1..PARTS {
+            tolerance *= step;
+            let places = GreedyRefine::new(tolerance).refine(&greedy, snapshot);
+            let part = Assignment::new(snapshot, &places);
+            self.consider("greedy-refine", snapshot, part);
+        }
+    }
+
     /// Searches from the present placement, and from the best plans.
     fn search(&mut self, snapshot: &Snapshot) {
         let mut seeds = std::mem::take(&mut self.seeds);
@@ -139,6 +161,9 @@ pub(crate) const PORTFOLIO: Rule<dyn Plan> = Rule::new(
 
 /// Tolerance of [`GreedyRefine`].
 const TOLERANCE: f64 = 1.03;
+
+/// How many steps plans that relieve the slowest hosts alone have from the shortest superstep to the present one.
+const PARTS: u32 = 8;
 
 /// Moves and swaps processes as long as a step makes the slowest host, or the slowest link between Sets, faster without
 /// making another as slow, and returns to the best assignment found by the snapshot's objective.
@@ -458,6 +483,23 @@ mod tests {
         let mut expensive = snapshot(&[1.0, 1.0], &[(0, 1.0), (0, 1.0)]);
         expensive.make_moves_cost(1e6);
         assert_eq!(Portfolio.draft(&expensive).places, [0, 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_plan_is_made_if_the_whole_is_too_dear() {
+        // All moves share the link of the fast host. Half of the others have three times as many processes as the rest: to
+        // relieve these by a process each shortens supersteps by as much as to relieve all, for half of the cost.
+        let mut speeds = vec![1.0; 40];
+        speeds.push(1000.0);
+        let processes = (0..40).flat_map(|host| vec![(host, 1.0); if host < 20 { 30 } else { 10 }]);
+        let mut snapshot = snapshot(&speeds, &processes.collect::<Vec<_>>());
+        snapshot.make_moves_cost(0.04 * snapshot.horizon());
+        let draft = Portfolio.draft(&snapshot);
+        let planned = Assignment::new(&snapshot, &draft.places);
+        let moves: Vec<usize> = planned.moved().collect();
+        assert!((300..=400).contains(&moves.len()), "{}", moves.len());
+        assert!(moves.iter().all(|process| snapshot.places()[*process] < 20));
+        assert!(planned.objective() < 0.9 * Assignment::present(&snapshot).objective());
     }
 
     #[test]

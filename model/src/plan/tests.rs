@@ -4,9 +4,10 @@ use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use proptest::prelude::*;
 
+use crate::knowledge::move_times;
 use crate::{
-    Assignment, BarrierTime, CostSource, Edge, Load, MigrationCost, MigrationTime, Path,
-    PlanningAssumptions, Processor, Received, Snapshot,
+    Assignment, BarrierTime, CostSource, Edge, Load, MigrationCost, MigrationSchedule,
+    MigrationTime, Path, PlanningAssumptions, Processor, Received, Snapshot,
 };
 
 use super::*;
@@ -154,6 +155,7 @@ fn any_snapshot_with(megabytes: f32, unnamed: usize) -> impl Strategy<Value = Sn
         let path = |from: usize, to: usize| Path {
             latency: Seconds::new(latency(from, to)).unwrap(),
             per_byte: if from == to { 8e-9 } else { 40e-9 },
+            shared_per_byte: None,
         };
         let number = sets.len();
         let paths = (0..number).map(|from| (0..number).map(|to| path(from, to)).collect());
@@ -192,6 +194,40 @@ pub(super) fn check_objective(plan: impl Fn() -> Box<dyn Plan>) {
         let (present, planned) = (present.objective(), planned.objective());
         prop_assert!(planned <= present * (1.0 + 1e-9), "{planned} against {present}");
     });
+}
+
+#[test]
+fn moves_between_sets_take_what_each_host_and_what_all_of_them_share() {
+    // One process of each host of the first Set to a host of the second one.
+    let loads: Vec<(u32, f64)> = (0..4).map(|host| (host, 1.0)).collect();
+    let sets = [vec![1.0; 4], vec![1.0; 4]];
+    let cost = |shared: Option<f64>, places: &[usize]| {
+        let path = Path {
+            latency: Seconds::ZERO,
+            per_byte: 40e-9,
+            shared_per_byte: shared,
+        };
+        let snapshot = connected(&sets, &loads, &[], &[]).with_paths(&vec![vec![path; 2]; 2]);
+        let total = MigrationSchedule::new(&snapshot, places).cost().get();
+        let times = move_times(&snapshot, places);
+        // All are equal and begin together, so each ends with the last one.
+        assert!(
+            times.values().all(|time| (time - total).abs() < 1e-12),
+            "{times:?}"
+        );
+        total
+    };
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
+    // A megabyte takes 40 ms.
+    close(cost(None, &[4, 5, 6, 7]), 0.16);
+    close(cost(Some(0.0), &[4, 5, 6, 7]), 0.04);
+    close(cost(Some(5e-9), &[4, 5, 6, 7]), 0.04);
+    close(cost(Some(20e-9), &[4, 5, 6, 7]), 0.08);
+    // To one host.
+    close(cost(Some(5e-9), &[4, 4, 4, 4]), 0.16);
+    // Within a Set, from host to host.
+    close(cost(None, &[1, 2, 3, 0]), 0.04);
+    close(cost(Some(20e-9), &[1, 2, 3, 0]), 0.08);
 }
 
 #[test]
@@ -278,6 +314,7 @@ fn with_a_hierarchical_barrier_a_second_set_costs_the_messages_of_its_manager() 
     let path = |latency: f64| Path {
         latency: Seconds::new(latency).unwrap(),
         per_byte: 0.0,
+        shared_per_byte: None,
     };
     let paths = [vec![path(0.0), path(0.5)], vec![path(0.5), path(0.0)]];
     let sets = [vec![1.0], vec![1.0]];

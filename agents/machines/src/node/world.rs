@@ -676,6 +676,7 @@ impl HostProbe for HostWorld {
         Path {
             latency: self.transfers.latency(to),
             per_byte: self.transfers.per_byte(to),
+            shared_per_byte: None,
         }
     }
 
