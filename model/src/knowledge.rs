@@ -7,6 +7,7 @@ mod migration;
 mod migration_model;
 mod migration_schedule;
 mod network;
+mod partial;
 mod snapshot;
 
 pub use assignment::Assignment;
@@ -19,6 +20,7 @@ pub use migration::{
 pub use migration_model::{CallMove, MeasuredMove, MigrationModel};
 pub use migration_schedule::MigrationSchedule;
 pub use network::{Lesson, Network, Path};
+pub(crate) use partial::PartialAssignment;
 pub use snapshot::{
     BarrierTime, ExternalLoad, Host, HostLink, Load, Measurements, PlanningAssumptions, Processor,
     Received, Snapshot, capacity,
