@@ -7,6 +7,7 @@ mod migration;
 mod migration_model;
 mod migration_schedule;
 mod network;
+mod partial;
 mod snapshot;
 
 pub use assignment::Assignment;
@@ -20,6 +21,7 @@ pub use migration_model::{CallMove, MeasuredMove, MigrationModel};
 pub use migration_schedule::MigrationSchedule;
 pub(crate) use migration_schedule::move_times;
 pub use network::{Lesson, Network, Path};
+pub(crate) use partial::PartialAssignment;
 pub use snapshot::{
     BarrierTime, ExternalLoad, Host, HostLink, Load, Measurements, PlanningAssumptions,
     PlanningEffort, Processor, Received, Snapshot, capacity,

@@ -1,13 +1,14 @@
 //! Where each process is while a plan is being made, and how long supersteps take.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bsp::SetId;
+use bsp::numbers::whole;
 use bsp::units::Seconds;
 
 use super::migration_schedule::Maximum;
 use super::snapshot::lighter_first;
+use crate::bounded::count;
 use crate::{Graph, Host, Load, Message, MigrationSchedule, Snapshot};
 
 /// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
@@ -17,9 +18,8 @@ use crate::{Graph, Host, Load, Message, MigrationSchedule, Snapshot};
 /// takes as long as the last of its processes until the barrier knows of its messages. The superstep takes as long as
 /// the slowest host, or as the messages from one Set to another, whichever is longer.
 ///
-/// A complete assignment ([`Assignment::present`], [`Assignment::new`]) holds every process; processes are moved
-/// with [`put`](Assignment::put). A partial one ([`Assignment::empty`]) holds none at first; a list scheduler
-/// [adds](Assignment::add) them one after the other. It leaves messages out, because not all receivers are placed.
+/// It holds every process; processes are moved with [`put`](Assignment::put). What a move would bring is known without a
+/// visit to the other processes of its hosts, of which there may be thousands.
 ///
 /// Negotiations between Managers do not use this: a Manager knows only the processes of its own Set, and counts the
 /// instructions of the last superstep ([`Processors`](crate::Processors)). Neither does [`rebalance`](crate::rebalance),
@@ -27,18 +27,19 @@ use crate::{Graph, Host, Load, Message, MigrationSchedule, Snapshot};
 #[derive(Clone, Debug)]
 pub struct Assignment<'a> {
     snapshot: &'a Snapshot,
-    /// The host of each process; of one that is not placed yet, the present one.
+    /// The host of each process.
     places: Vec<usize>,
     computing: Computing,
-    /// `None` in a complete assignment, where it would be of no use.
-    by_work: Option<HostsByWork>,
-    /// `None` in a partial assignment.
-    flows: Option<Flows<'a>>,
+    flows: Flows<'a>,
     /// By process: seconds from the end of its computation until it and all receivers of its messages have arrived at
     /// the barrier, as far as they wait for these messages.
     deliveries: Vec<f64>,
+    /// By host: when its processes have arrived, if there are [many](MANY).
+    arrivals: Vec<Option<Box<Arrivals>>>,
     /// By host: seconds until its last process is known to have arrived at the barrier.
     times: Maximum,
+    /// By Set and [position](Snapshot::position) of the host in it: the same below zero, so that the greatest is the least.
+    idle: Vec<Maximum>,
     links: Links<'a>,
     /// The number of processes in each Set.
     members: Vec<u32>,
@@ -47,7 +48,7 @@ pub struct Assignment<'a> {
     /// Seconds for which owners' jobs are expected to interrupt a superstep, on all hosts together.
     interrupted: f64,
     /// The same by host.
-    interruptions: Vec<f64>,
+    interruptions: Maximum,
     /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
     exchange: f64,
 }
@@ -59,13 +60,28 @@ impl<'a> Assignment<'a> {
     /// The processes on the hosts `places`, by process.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
-        let mut assignment = Self::without_processes(snapshot);
-        assignment.places.copy_from_slice(places);
-        assignment.computing = Computing::new(snapshot, places);
         let (graph, hosts) = (snapshot.graph(), snapshot.hosts());
-        let flows = Flows::new(graph, hosts, snapshot.places(), places);
-        assignment.links.update_all((&flows, &assignment.computing));
-        assignment.flows = Some(flows);
+        let members = |set| snapshot.members(SetId::from_index(set)).len();
+        let mut assignment = Self {
+            snapshot,
+            places: places.to_vec(),
+            computing: Computing::new(snapshot, places),
+            flows: Flows::new(graph, hosts, snapshot.places(), places),
+            deliveries: vec![0.0; places.len()],
+            arrivals: vec![None; hosts.len()],
+            times: Maximum::zeros(hosts.len()),
+            idle: (0..snapshot.sets())
+                .map(|set| Maximum::zeros(members(set)))
+                .collect(),
+            links: Links::without_messages(snapshot),
+            members: vec![0; snapshot.sets()],
+            barrier: 0.0,
+            interrupted: 0.0,
+            interruptions: Maximum::zeros(hosts.len()),
+            exchange: 0.0,
+        };
+        let sending = (&assignment.flows, &assignment.computing);
+        assignment.links.update_all(sending);
         for (process, host) in places.iter().enumerate() {
             let set = assignment.set(*host);
             assignment.members[set.index()] += 1;
@@ -85,49 +101,7 @@ impl<'a> Assignment<'a> {
         Self::new(snapshot, snapshot.places())
     }
 
-    /// No process is on a host yet; [`Assignment::places`] says where each one runs at present.
-    #[must_use]
-    pub fn empty(snapshot: &'a Snapshot) -> Self {
-        let mut assignment = Self::without_processes(snapshot);
-        assignment.by_work = Some(HostsByWork::new(snapshot, &assignment.computing));
-        assignment
-    }
-
-    fn without_processes(snapshot: &'a Snapshot) -> Self {
-        let (hosts, sets) = (snapshot.hosts().len(), snapshot.sets());
-        Self {
-            snapshot,
-            places: snapshot.places().to_vec(),
-            computing: Computing::empty(hosts, snapshot.places().len()),
-            by_work: None,
-            flows: None,
-            deliveries: vec![0.0; snapshot.places().len()],
-            times: Maximum::zeros(hosts),
-            links: Links::without_messages(snapshot),
-            members: vec![0; sets],
-            barrier: 0.0,
-            interrupted: 0.0,
-            interruptions: vec![0.0; hosts],
-            exchange: 0.0,
-        }
-    }
-
-    /// Places `process`, which was not placed yet, on `host` of a partial assignment.
-    pub fn add(&mut self, process: usize, host: usize) {
-        self.snapshot.count_candidate();
-        self.places[process] = host;
-        let before = self.computing.work(host);
-        if self.enter(process, host) {
-            self.exchange = self.barrier_exchange();
-        }
-        if let Some(hosts) = &mut self.by_work {
-            hosts.update(host, before, self.computing.work(host));
-        }
-        self.deliveries[process] = self.delivery(process, host, &[]);
-        self.update_time(host);
-    }
-
-    /// Moves `process` to `host` in a complete assignment.
+    /// Moves `process` to `host`.
     pub fn put(&mut self, process: usize, host: usize) {
         let from = self.places[process];
         if from == host {
@@ -141,26 +115,17 @@ impl<'a> Assignment<'a> {
         *members -= 1;
         let is_empty = *members == 0;
         self.barrier -= self.snapshot.barrier(machine.set).process();
-        let is_first = self.enter(process, host);
-        if is_empty || is_first {
-            self.exchange = self.barrier_exchange();
-        }
-        if let Some(flows) = &mut self.flows {
-            flows.relocate(&self.places, process, host);
-        }
-        self.places[process] = host;
-        self.update(process, [from, host]);
-    }
-
-    /// Returns whether `process` is the first one of the Set of `host`.
-    fn enter(&mut self, process: usize, host: usize) -> bool {
         let machine = &self.snapshot.hosts()[host];
-        let loads = self.snapshot.processes();
         self.computing.insert(loads, machine, host, process);
         self.barrier += self.snapshot.barrier(machine.set).process();
         let members = &mut self.members[machine.set.index()];
         *members += 1;
-        *members == 1
+        if is_empty || *members == 1 {
+            self.exchange = self.barrier_exchange();
+        }
+        self.flows.relocate(&self.places, process, host);
+        self.places[process] = host;
+        self.update(process, [from, host]);
     }
 
     /// Recomputes the times that the move of `process` between two hosts has changed.
@@ -201,18 +166,21 @@ impl<'a> Assignment<'a> {
     }
 
     fn update_time(&mut self, host: usize) {
-        let residents = self.computing.residents(host).iter();
-        let arrivals =
-            residents.map(|resident| self.computing.end(*resident) + self.deliveries[*resident]);
-        let last = arrivals.reduce(f64::max);
-        let release = self.snapshot.barrier(self.set(host)).release();
-        self.times
-            .set(host, last.map_or(0.0, |last| release + last));
+        let residents = self.computing.residents(host);
+        let arrival = |resident: &usize| self.computing.end(*resident) + self.deliveries[*resident];
+        let last = residents.iter().map(arrival).reduce(f64::max);
+        let set = self.set(host);
+        let release = self.snapshot.barrier(set).release();
+        let time = last.map_or(0.0, |last| release + last);
+        let is_crowded = MANY <= residents.len();
+        self.arrivals[host] = is_crowded.then(|| Box::new(Arrivals::new(self, host)));
+        self.times.set(host, time);
+        self.idle[set.index()].set(self.snapshot.position(host), -time);
         let factor = self.snapshot.hosts()[host].interruption;
         if 0.0 < factor {
             let interruption = factor * self.computing.host_end(host);
-            self.interrupted += interruption - self.interruptions[host];
-            self.interruptions[host] = interruption;
+            self.interrupted += interruption - self.interruptions.get(host);
+            self.interruptions.set(host, interruption);
         }
     }
 
@@ -224,9 +192,8 @@ impl<'a> Assignment<'a> {
         hosts.sort_unstable();
         hosts.dedup();
         let sets = changed.map(|host| self.set(host));
-        if let Some(flows) = &self.flows {
-            self.links.update((flows, &self.computing), &hosts, sets);
-        }
+        let sending = (&self.flows, &self.computing);
+        self.links.update(sending, &hosts, sets);
     }
 
     /// The host of each process, by process.
@@ -266,8 +233,13 @@ impl<'a> Assignment<'a> {
         let mut last = 0.0;
         let here = (host, &self.snapshot.hosts()[host]);
         let loads = self.snapshot.processes();
-        self.computing
-            .with(loads, here, (leaving, coming), |_, end| last = end);
+        if self.arrivals[host].is_some() {
+            let shift = self.computing.shift(loads, here, (leaving, coming));
+            shift.each_of_tail(&self.computing, loads, |_, end| last = end);
+        } else {
+            self.computing
+                .with(loads, here, (leaving, coming), |_, end| last = end);
+        }
         last
     }
 
@@ -275,6 +247,13 @@ impl<'a> Assignment<'a> {
     #[must_use]
     pub fn slowest(&self) -> usize {
         self.times.index_of_greatest()
+    }
+
+    /// The hosts of `set` that take least time, the least first, at most `number`; of equal ones the first.
+    pub(crate) fn idlest(&self, set: SetId, number: usize) -> Vec<usize> {
+        let members = self.snapshot.members(set);
+        let first = self.idle[set.index()].first(number);
+        first.map(|position| members[position]).collect()
     }
 
     /// The two Sets whose messages take longer than the slowest host, and how many seconds; `None` if that is the
@@ -321,6 +300,18 @@ impl<'a> Assignment<'a> {
         (host, leaving, coming): (usize, Option<usize>, Option<usize>),
         changes: Changes<'_>,
     ) -> HostAfter {
+        match &self.arrivals[host] {
+            Some(arrivals) => self.crowd_after(arrivals, (host, leaving, coming), changes),
+            None => self.each_after((host, leaving, coming), changes),
+        }
+    }
+
+    /// The same by a visit to each process of the host: what is left out of account is nothing but rounding.
+    fn each_after(
+        &self,
+        (host, leaving, coming): (usize, Option<usize>, Option<usize>),
+        changes: Changes<'_>,
+    ) -> HostAfter {
         let machine = &self.snapshot.hosts()[host];
         let release = self.snapshot.barrier(machine.set).release();
         let mut after = HostAfter {
@@ -329,23 +320,85 @@ impl<'a> Assignment<'a> {
             time: 0.0,
         };
         let loads = self.snapshot.processes();
+        let changed = (host, leaving, coming);
+        let delivery = |process| self.delivery_after(process, changed, changes);
         self.computing
             .with(loads, (host, machine), (leaving, coming), |process, end| {
-                let messages = self.snapshot.graph().outgoing(process).iter();
-                let changes_receiver = |other| changes.iter().any(|(changed, _)| *changed == other);
-                let is_same = Some(process) != coming
-                    && messages
-                        .map(|message| message.other)
-                        .all(|other| !changes_receiver(other));
-                let delivery = if is_same {
-                    self.deliveries[process]
-                } else {
-                    self.delivery(process, host, changes)
-                };
                 after.end = after.end.max(end);
-                after.time = after.time.max(release + (end + delivery));
+                after.time = after.time.max(release + (end + delivery(process)));
             });
         after
+    }
+
+    /// The same by a visit to those alone that compute last, that come, or whose messages change.
+    fn crowd_after(
+        &self,
+        arrivals: &Arrivals,
+        (host, leaving, coming): (usize, Option<usize>, Option<usize>),
+        changes: Changes<'_>,
+    ) -> HostAfter {
+        let machine = &self.snapshot.hosts()[host];
+        let loads = self.snapshot.processes();
+        let computing = &self.computing;
+        let changed = (host, leaving, coming);
+        let delivery = |process| self.delivery_after(process, changed, changes);
+        let shift = computing.shift(loads, (host, machine), (leaving, coming));
+        let (mut last, mut end_last) = (f64::NEG_INFINITY, 0.0);
+        shift.each_of_tail(computing, loads, |process, end| {
+            end_last = end;
+            last = last.max(end + delivery(process));
+        });
+        if let Some((process, end)) = shift.coming_to_head(computing, loads) {
+            last = last.max(end + delivery(process));
+        }
+        // Those of the head that send to a process that moves.
+        let graph = self.snapshot.graph();
+        let senders = changes
+            .iter()
+            .flat_map(|(process, _)| graph.incoming(*process))
+            .map(|message| message.other)
+            .filter(|sender| self.places[*sender] == host && Some(*sender) != leaving);
+        let mut apart: Vec<usize> = senders
+            .map(|sender| computing.rank_in(loads, host, sender))
+            .filter(|at| *at < shift.head)
+            .collect();
+        apart.sort_unstable();
+        apart.dedup();
+        let residents = computing.residents(host);
+        for at in &apart {
+            let process = residents[*at];
+            let end = computing.end(process) + shift.delay(*at, loads[process].instructions);
+            last = last.max(end + delivery(process));
+        }
+        apart.extend(shift.leaving);
+        apart.sort_unstable();
+        last = last.max(arrivals.last_of_head(&shift, &apart));
+        let release = self.snapshot.barrier(machine.set).release();
+        HostAfter {
+            host,
+            end: end_last,
+            time: (release + last).max(0.0),
+        }
+    }
+
+    /// The [delivery](Self::delivery) of a process of a host after `changes`.
+    fn delivery_after(
+        &self,
+        process: usize,
+        (host, _, coming): (usize, Option<usize>, Option<usize>),
+        changes: Changes<'_>,
+    ) -> f64 {
+        let messages = self.snapshot.graph().outgoing(process).iter();
+        let changes_receiver = |other| changes.iter().any(|(changed, _)| *changed == other);
+        let is_same = Some(process) != coming
+            && messages
+                .map(|message| message.other)
+                .all(|other| !changes_receiver(other));
+        if is_same {
+            self.deliveries[process]
+        } else {
+            self.delivery(process, host, changes)
+        }
     }
 
     /// Seconds from the end of the computation of `process` on `host` until it and all receivers of its messages have
@@ -353,42 +406,31 @@ impl<'a> Assignment<'a> {
     fn delivery(&self, process: usize, host: usize, changes: Changes<'_>) -> f64 {
         let arrival = |host: usize| self.snapshot.barrier(self.set(host)).arrival();
         let own = arrival(host);
-        let Some(flows) = &self.flows else {
-            return own;
-        };
         let messages = self.snapshot.graph().outgoing(process).iter();
         let times = messages.map(|message| {
             let to = self.place(message.other, changes);
             if to == host {
                 return own;
             }
-            self.message(flows, message, (host, to)) + own.max(arrival(to))
+            self.message(message, (host, to)) + own.max(arrival(to))
         });
         times.fold(own, f64::max)
     }
 
     /// Seconds that a message takes between two hosts, messages between Sets that share a link not counted.
-    fn message(&self, flows: &Flows<'_>, message: &Message, (from, to): (usize, usize)) -> f64 {
+    fn message(&self, message: &Message, (from, to): (usize, usize)) -> f64 {
         let network = self.snapshot.network();
         let sets = (self.set(from), self.set(to));
-        let sending = flows.sent(from) * network.per_byte(sets.0, sets.0);
-        let receiving = flows.received(to) * network.per_byte(sets.1, sets.1);
+        let sending = self.flows.sent(from) * network.per_byte(sets.0, sets.0);
+        let receiving = self.flows.received(to) * network.per_byte(sets.1, sets.1);
         let alone = message.bytes * network.per_byte(sets.0, sets.1);
         network.message(sets.0, sets.1, alone, sending.max(receiving))
     }
 
     /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
     fn barrier_exchange(&self) -> f64 {
-        if !self.snapshot.has_hierarchical_barrier() {
-            return 0.0;
-        }
         let is_in_use = |set: SetId| 0 < self.members[set.index()];
-        let pairs = self
-            .snapshot
-            .pairs()
-            .filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
-        let latencies = pairs.map(|(from, to)| self.snapshot.network().latency(from, to));
-        latencies.fold(0.0, f64::max)
+        self.snapshot.barrier_exchange(is_in_use)
     }
 
     fn place(&self, process: usize, changes: Changes<'_>) -> usize {
@@ -424,25 +466,21 @@ impl Assignment<'_> {
         let mut change = 0.0;
         if 0.0 < factor(from) {
             let left = self.computation_with(from, Some(process), None);
-            change += factor(from) * left - self.interruptions[from];
+            change += factor(from) * left - self.interruptions.get(from);
         }
         if 0.0 < factor(host) {
             let taken = self.computation_with(host, None, Some(process));
-            change += factor(host) * taken - self.interruptions[host];
+            change += factor(host) * taken - self.interruptions.get(host);
         }
         change
     }
 
     /// The hosts whose interruptions are expected to take longest, the longest first, at most `number`.
     pub(crate) fn most_interrupted(&self, number: usize) -> Vec<usize> {
-        let hosts = 0..self.interruptions.len();
-        let mut hosts: Vec<usize> = hosts
-            .filter(|host| 0.0 < self.interruptions[*host])
-            .collect();
-        let time = |host: &usize| self.interruptions[*host];
-        hosts.sort_by(|one, other| time(other).total_cmp(&time(one)).then(one.cmp(other)));
-        hosts.truncate(number);
+        let hosts = self.interruptions.first(number);
         hosts
+            .filter(|host| 0.0 < self.interruptions.get(*host))
+            .collect()
     }
 
     /// The same if `process` and `other` changed places.
@@ -486,10 +524,8 @@ impl Assignment<'_> {
                 }
             }
         }
-        if let Some(flows) = &self.flows {
-            for change in links.iter() {
-                last = last.max(self.links.time_after(*change, flows, hosts));
-            }
+        for change in links.iter() {
+            last = last.max(self.links.time_after(*change, &self.flows, hosts));
         }
         last
     }
@@ -527,72 +563,6 @@ struct HostAfter {
     time: f64,
 }
 
-impl Assignment<'_> {
-    /// Seconds that `host` would take for a superstep if `process` were on it, too.
-    #[must_use]
-    pub fn time_with(&self, process: usize, host: usize) -> f64 {
-        self.snapshot.count_candidate();
-        if self.flows.is_some() {
-            return self
-                .host_after((host, None, Some(process)), &[(process, host)])
-                .time;
-        }
-        let machine = &self.snapshot.hosts()[host];
-        let barrier = self.snapshot.barrier(machine.set);
-        let loads = self.snapshot.processes();
-        let computing = self
-            .computing
-            .host_end_with(loads, (host, machine), process);
-        barrier.release() + computing + barrier.arrival()
-    }
-
-    /// The host that [would take least](Assignment::time_with) with `process`, of nearly equal ones the first one.
-    ///
-    /// In a partial assignment this looks at one or a few hosts of each group of equal ones, in a complete one at all.
-    #[must_use]
-    pub fn fastest_host(&self, process: usize) -> usize {
-        self.fastest_of(process, |_| true)
-    }
-
-    /// The same among the hosts of a Set.
-    #[must_use]
-    pub fn fastest_host_in(&self, set: SetId, process: usize) -> usize {
-        self.fastest_of(process, |other| other == set)
-    }
-
-    fn fastest_of(&self, process: usize, is_allowed: impl Fn(SetId) -> bool) -> usize {
-        let work = self.snapshot.processes()[process].instructions;
-        let mut best = (0, f64::INFINITY);
-        let sorted = || Cow::Owned(HostsByWork::new(self.snapshot, &self.computing));
-        let by_work = self.by_work.as_ref().map_or_else(sorted, Cow::Borrowed);
-        let groups = by_work.groups.iter();
-        for group in groups.filter(|group| is_allowed(group.set)) {
-            for (host, least) in group.least_times(work) {
-                let is_better = |time: f64| {
-                    let limit = if host < best.0 {
-                        best.1 * (1.0 + ROUNDING)
-                    } else {
-                        best.1 * (1.0 - ROUNDING)
-                    };
-                    time < limit
-                };
-                // The hosts after it have no less to execute.
-                if !is_better(least) {
-                    break;
-                }
-                let time = self.time_with(process, host);
-                if is_better(time) {
-                    best = (host, time);
-                }
-            }
-        }
-        best.0
-    }
-}
-
-/// A smaller part of a time is rounding.
-const ROUNDING: f64 = 1e-9;
-
 /// The processes of each host, and when each has computed: its cores share the work equally among the processes that
 /// still compute, and a process uses one core at most.
 ///
@@ -603,8 +573,6 @@ struct Computing {
     residents: Vec<Vec<usize>>,
     /// By process: seconds from the start of the superstep.
     ends: Vec<f64>,
-    /// By host: what its processes execute together.
-    work: Vec<f64>,
 }
 
 impl Computing {
@@ -613,7 +581,6 @@ impl Computing {
         Self {
             residents: vec![Vec::new(); hosts],
             ends: vec![0.0; processes],
-            work: vec![0.0; hosts],
         }
     }
 
@@ -622,9 +589,7 @@ impl Computing {
         let (loads, hosts) = (snapshot.processes(), snapshot.hosts());
         let mut computing = Self::empty(hosts.len(), loads.len());
         for process in snapshot.lightest_first() {
-            let host = places[*process];
-            computing.residents[host].push(*process);
-            computing.work[host] += loads[*process].instructions;
+            computing.residents[places[*process]].push(*process);
         }
         for (host, machine) in hosts.iter().enumerate() {
             computing.update(loads, machine, host);
@@ -648,40 +613,25 @@ impl Computing {
         last.map_or(0.0, |process| self.ends[*process])
     }
 
+    /// How many processes of a host are before `process`, which is one of them or not.
+    fn rank_in(&self, loads: &[Load], host: usize, process: usize) -> usize {
+        let is_before = |other: &usize| lighter_first(loads, *other, process).is_lt();
+        self.residents[host].partition_point(is_before)
+    }
+
     /// Adds `process` to `host`.
     fn insert(&mut self, loads: &[Load], machine: &Host, host: usize, process: usize) {
-        let residents = &mut self.residents[host];
-        let at = residents.partition_point(|other| lighter_first(loads, *other, process).is_lt());
-        residents.insert(at, process);
-        self.work[host] += loads[process].instructions;
+        let at = self.rank_in(loads, host, process);
+        self.residents[host].insert(at, process);
         self.update(loads, machine, host);
     }
 
     /// Removes `process` from `host`.
     fn remove(&mut self, loads: &[Load], machine: &Host, host: usize, process: usize) {
-        let residents = &mut self.residents[host];
-        residents.retain(|resident| *resident != process);
-        // Summed anew, without the rounding of what has come and gone.
-        let work = residents.iter().map(|one| loads[*one].instructions);
-        self.work[host] = work.fold(0.0, |sum, one| sum + one);
+        let at = self.rank_in(loads, host, process);
+        let removed = self.residents[host].remove(at);
+        assert_eq!(removed, process, "it is on host {host}");
         self.update(loads, machine, host);
-    }
-
-    /// The instructions of all processes of a host, not below zero.
-    fn work(&self, host: usize) -> f64 {
-        self.work[host]
-    }
-
-    /// When all processes of a host would have computed with `coming`, too.
-    fn host_end_with(&self, loads: &[Load], (host, machine): (usize, &Host), coming: usize) -> f64 {
-        if machine.cores <= 1.0 {
-            // The only core computes all the time, in whatever order.
-            return (self.work[host] + loads[coming].instructions) / machine.rate;
-        }
-        let mut last = 0.0;
-        let set_last = |_, end| last = end;
-        self.with(loads, (host, machine), (None, Some(coming)), set_last);
-        last
     }
 
     fn update(&mut self, loads: &[Load], machine: &Host, host: usize) {
@@ -711,6 +661,40 @@ impl Computing {
         let heavier = staying.skip_while(is_before);
         sharing(loads, machine, lighter.chain([coming]).chain(heavier), each);
     }
+
+    /// How one process that leaves and one that comes delay the others of a host.
+    fn shift<'a>(
+        &self,
+        loads: &[Load],
+        (host, machine): (usize, &'a Host),
+        (leaving, coming): (Option<usize>, Option<usize>),
+    ) -> Shift<'a> {
+        let present = self.residents[host].len();
+        let at = |process: usize| self.rank_in(loads, host, process);
+        let number = present + usize::from(coming.is_some()) - usize::from(leaving.is_some());
+        // One of the head may be one place further back with the process that comes.
+        let with = number.saturating_sub(1).min(present);
+        let cores = whole(machine.cores);
+        let mut head = with.saturating_sub(usize::try_from(cores).unwrap_or(usize::MAX));
+        let leaving_at = leaving.map(at);
+        if leaving_at.is_some_and(|at| at + 1 == head) {
+            // The head ends with a process that stays.
+            head -= 1;
+        }
+        let seconds = |process: Option<usize>| {
+            let work = process.map_or(0.0, |process| loads[process].instructions);
+            work / (machine.cores * machine.rate)
+        };
+        Shift {
+            host,
+            machine,
+            number: count(number),
+            head,
+            leaving: leaving_at,
+            coming: coming.map(|process| (process, at(process))),
+            work: [seconds(leaving), seconds(coming)],
+        }
+    }
 }
 
 /// Calls `each` with every process of `residents`, the lightest first, and when it has computed on `machine`.
@@ -718,82 +702,212 @@ fn sharing(
     loads: &[Load],
     machine: &Host,
     residents: impl Iterator<Item = usize> + Clone,
-    mut each: impl FnMut(usize, f64),
+    each: impl FnMut(usize, f64),
 ) {
-    let mut computing = residents.clone().fold(0.0, |number, _| number + 1.0);
-    let (mut now, mut done) = (0.0, 0.0);
-    for process in residents {
-        let work = loads[process].instructions;
-        now += (work - done) * (computing / machine.cores).max(1.0) / machine.rate;
-        done = work;
-        computing -= 1.0;
-        each(process, now);
+    let begin = Shared {
+        now: 0.0,
+        done: 0.0,
+        computing: residents.clone().fold(0.0, |number, _| number + 1.0),
+    };
+    begin.share(loads, machine, residents, each);
+}
+
+/// Processes that compute on one host.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    /// Seconds from the start of the superstep.
+    now: f64,
+    /// Instructions that each has executed by now.
+    done: f64,
+    /// How many still compute.
+    computing: f64,
+}
+
+impl Shared {
+    /// Calls `each` with every process of `residents` that still compute, the lightest first, and when it has computed.
+    fn share(
+        mut self,
+        loads: &[Load],
+        machine: &Host,
+        residents: impl Iterator<Item = usize>,
+        mut each: impl FnMut(usize, f64),
+    ) {
+        for process in residents {
+            let work = loads[process].instructions;
+            let shares = (self.computing / machine.cores).max(1.0);
+            self.now += (work - self.done) * shares / machine.rate;
+            self.done = work;
+            self.computing -= 1.0;
+            each(process, self.now);
+        }
     }
 }
 
-/// The hosts of an assignment, in groups of equal ones, each with the host first that has least to execute.
-#[derive(Clone, Debug)]
-struct HostsByWork {
-    groups: Vec<Group>,
-    /// By host: its group.
-    group: Vec<usize>,
+/// A host has many processes if there are as many: then what changes are not all of them. A walk over fewer is as fast.
+const MANY: usize = 32;
+
+/// How one process that leaves a host and one that comes delay its other processes.
+///
+/// All cores are busy until as many processes are left as there are cores. Those that have computed by then, with and
+/// without the change, are the head: each of them has waited for the work of the lighter ones, and for the heavier ones to
+/// execute as much as itself. So one more process delays those that are lighter by their own work on all cores, and
+/// those that are heavier by its work. The rest, little more than one for each core, is the tail.
+#[derive(Clone, Copy, Debug)]
+struct Shift<'a> {
+    host: usize,
+    machine: &'a Host,
+    /// How many processes the host will have.
+    number: f64,
+    /// The head are so many of the residents, the lightest.
+    head: usize,
+    /// The position of the process that leaves, in the head or not.
+    leaving: Option<usize>,
+    /// The process that comes, and the position of the first resident that is heavier.
+    coming: Option<(usize, usize)>,
+    /// Seconds that all cores take for the work of the process that leaves, and of the one that comes.
+    work: [f64; 2],
 }
 
-/// Hosts of one Set that are equally fast.
-#[derive(Clone, Debug)]
-struct Group {
-    set: SetId,
-    /// Instructions per second of all cores of one host.
-    capacity: f64,
-    /// Seconds of a superstep in which its processes cannot compute.
-    offset: f64,
-    /// The bits of the instructions, which order as these do, and the host.
-    hosts: BTreeSet<(u64, usize)>,
-}
+impl Shift<'_> {
+    /// Seconds that all cores take for these instructions.
+    fn on_all_cores(&self, instructions: f64) -> f64 {
+        instructions / (self.machine.cores * self.machine.rate)
+    }
 
-impl HostsByWork {
-    /// The hosts with the processes of `computing`.
-    fn new(snapshot: &Snapshot, computing: &Computing) -> Self {
-        let mut equal: BTreeMap<(SetId, u64, u64), usize> = BTreeMap::new();
-        let mut groups: Vec<Group> = Vec::new();
-        let hosts = snapshot.hosts().iter().enumerate();
-        let group = hosts.map(|(number, host)| {
-            let key = (host.set, host.rate.to_bits(), host.cores.to_bits());
-            let index = *equal.entry(key).or_insert(groups.len());
-            if index == groups.len() {
-                let barrier = snapshot.barrier(host.set);
-                groups.push(Group {
-                    set: host.set,
-                    capacity: host.cores * host.rate,
-                    offset: barrier.release() + barrier.arrival(),
-                    hosts: BTreeSet::new(),
-                });
-            }
-            let work = computing.work(number).to_bits();
-            groups[index].hosts.insert((work, number));
-            index
+    /// By how much a resident of the head at this position ends later, which has so much work.
+    fn delay(&self, at: usize, work: f64) -> f64 {
+        let own = self.on_all_cores(work);
+        let of = |position: Option<usize>, other: f64| match position {
+            Some(position) if at < position => own,
+            Some(_) => other,
+            None => 0.0,
+        };
+        let coming = self.coming.map(|(_, position)| position);
+        of(coming, self.work[1]) - of(self.leaving, self.work[0])
+    }
+
+    /// What has been executed when the residents before this position of the head, or at its end, have computed.
+    fn before(&self, position: usize, computing: &Computing, loads: &[Load]) -> Shared {
+        let residents = computing.residents(self.host);
+        let mut before = (0..position).rev().filter(|at| Some(*at) != self.leaving);
+        let gone = self.leaving.is_some_and(|leaving| leaving < position);
+        let Some(at) = before.next() else {
+            return Shared {
+                now: 0.0,
+                done: 0.0,
+                computing: self.number,
+            };
+        };
+        let process = residents[at];
+        let done = loads[process].instructions;
+        Shared {
+            now: computing.end(process) + self.delay(at, done),
+            done,
+            computing: self.number - count(position) + if gone { 1.0 } else { 0.0 },
+        }
+    }
+
+    /// If the process that comes is among the head: the process, and when it has computed.
+    fn coming_to_head(&self, computing: &Computing, loads: &[Load]) -> Option<(usize, f64)> {
+        let (process, position) = self.coming.filter(|(_, position)| *position < self.head)?;
+        let before = self.before(position, computing, loads);
+        let mut end = 0.0;
+        before.share(loads, self.machine, [process].into_iter(), |_, now| {
+            end = now
         });
-        let group = group.collect();
-        Self { groups, group }
+        Some((process, end))
     }
 
-    /// The processes of `host` execute `after` instructions instead of `before`.
-    fn update(&mut self, host: usize, before: f64, after: f64) {
-        let hosts = &mut self.groups[self.group[host]].hosts;
-        hosts.remove(&(before.to_bits(), host));
-        hosts.insert((after.to_bits(), host));
+    /// Calls `each` with every process of the tail, the lightest first, and when it will have computed.
+    fn each_of_tail(&self, computing: &Computing, loads: &[Load], each: impl FnMut(usize, f64)) {
+        let mut begin = self.before(self.head, computing, loads);
+        let residents = computing.residents(self.host);
+        let tail = &residents[self.head..];
+        let leaving = self.leaving.map(|position| residents[position]);
+        let (coming, at) = match self.coming {
+            Some((process, position)) if self.head <= position => {
+                (Some(process), position - self.head)
+            }
+            Some(_) => {
+                // It has computed when the head has.
+                begin.computing -= 1.0;
+                (None, 0)
+            }
+            None => (None, 0),
+        };
+        let (lighter, heavier) = tail.split_at(at);
+        let stays = |process: &&usize| Some(**process) != leaving;
+        let (lighter, heavier) = (lighter.iter().filter(stays), heavier.iter().filter(stays));
+        let tail = lighter.copied().chain(coming).chain(heavier.copied());
+        begin.share(loads, self.machine, tail, each);
     }
 }
 
-impl Group {
-    /// The hosts, those first that have least to execute, each with the seconds that a superstep takes at least with
-    /// `work` more instructions: those in which all cores are busy.
-    fn least_times(&self, work: f64) -> impl Iterator<Item = (usize, f64)> {
-        let hosts = self.hosts.iter();
-        hosts.map(move |(bits, host)| {
-            let work = f64::from_bits(*bits) + work;
-            (*host, self.offset + work / self.capacity)
-        })
+/// When the processes of a host with [many](MANY) have arrived, in the order of their work: seconds from the release of
+/// the superstep.
+#[derive(Clone, Debug)]
+struct Arrivals {
+    /// As it is.
+    now: Maximum,
+    /// If each ended later by what all cores take for its own work.
+    later: Maximum,
+    /// If each ended earlier by that.
+    earlier: Maximum,
+}
+
+impl Arrivals {
+    fn new(assignment: &Assignment<'_>, host: usize) -> Self {
+        let machine = &assignment.snapshot.hosts()[host];
+        let residents = assignment.computing.residents(host).iter();
+        let loads = assignment.snapshot.processes();
+        let arrivals = residents.map(|process| {
+            let own = loads[*process].instructions / (machine.cores * machine.rate);
+            let arrival = assignment.computing.end(*process) + assignment.deliveries[*process];
+            (arrival, own)
+        });
+        let of = |sign: f64| {
+            let arrivals = arrivals.clone();
+            Maximum::of(arrivals.map(|(arrival, own)| arrival + sign * own))
+        };
+        Self {
+            now: of(0.0),
+            later: of(1.0),
+            earlier: of(-1.0),
+        }
+    }
+
+    /// When the last process of the head has arrived after a `shift`, those left out that are at these positions, which are
+    /// ordered.
+    fn last_of_head(&self, shift: &Shift<'_>, without: &[usize]) -> f64 {
+        let coming = shift.coming.map(|(_, position)| position);
+        let mut last = f64::NEG_INFINITY;
+        let mut begin = 0;
+        let bounds = [coming, shift.leaving].into_iter().flatten();
+        let mut bounds: Vec<usize> = bounds
+            .chain(without.iter().flat_map(|at| [*at, *at + 1]))
+            .map(|bound| bound.min(shift.head))
+            .chain([shift.head])
+            .collect();
+        bounds.sort_unstable();
+        for end in bounds {
+            if begin < end && !without.contains(&begin) {
+                let is_lighter = |position: Option<usize>| position.map(|at| begin < at);
+                let [left, came] = shift.work;
+                let part = match (is_lighter(coming), is_lighter(shift.leaving)) {
+                    (None, None) | (Some(true), Some(true)) => self.now.greatest_of(begin..end),
+                    (None, Some(true)) => self.earlier.greatest_of(begin..end),
+                    (None, Some(false)) => self.now.greatest_of(begin..end) - left,
+                    (Some(true), None) => self.later.greatest_of(begin..end),
+                    (Some(true), Some(false)) => self.later.greatest_of(begin..end) - left,
+                    (Some(false), None) => self.now.greatest_of(begin..end) + came,
+                    (Some(false), Some(true)) => self.earlier.greatest_of(begin..end) + came,
+                    (Some(false), Some(false)) => self.now.greatest_of(begin..end) + (came - left),
+                };
+                last = last.max(part);
+            }
+            begin = begin.max(end);
+        }
+        last
     }
 }
 
@@ -801,13 +915,19 @@ impl Group {
 #[derive(Clone, Debug)]
 struct Links<'a> {
     snapshot: &'a Snapshot,
+    /// By host: seconds from the start of the superstep until its processes have computed.
+    ends: Vec<f64>,
+    /// From Set to Set: the bits of these, which order as they do, and the host, of all hosts that send there.
+    senders: Vec<BTreeSet<(u64, usize)>>,
+    /// The same by Set, of all its hosts; empty if every sender is known by rank.
+    members: Vec<BTreeSet<(u64, usize)>>,
     /// From Set to Set.
     last_senders: Vec<LastSender>,
     /// From Set to Set: seconds from the start of the superstep.
-    times: Vec<f64>,
+    times: Maximum,
 }
 
-/// The last host of a Set to have computed that sends to another Set.
+/// The last host of a Set to have computed that sends to another Set; of several, the one with the highest number.
 #[derive(Clone, Copy, Debug)]
 struct LastSender {
     /// Seconds from the start of the superstep.
@@ -829,53 +949,67 @@ impl<'a> Links<'a> {
         let pairs = snapshot.sets() * snapshot.sets();
         Self {
             snapshot,
+            ends: vec![0.0; snapshot.hosts().len()],
+            senders: vec![BTreeSet::new(); pairs],
+            members: Vec::new(),
             last_senders: vec![NO_SENDER; pairs],
-            times: vec![0.0; pairs],
+            times: Maximum::zeros(pairs),
         }
     }
 
-    /// Recomputes all times.
+    /// Adds all hosts.
     fn update_all(&mut self, sending: Sending<'_>) {
-        for link in self.snapshot.pairs() {
-            self.find_last_sender(link, sending);
-            self.update_time(link, sending.0);
+        if sending.0.has_crowds() {
+            self.members = vec![BTreeSet::new(); self.snapshot.sets()];
         }
+        for host in 0..self.snapshot.hosts().len() {
+            self.update_host(host, sending);
+        }
+        self.update_pairs(sending.0);
     }
 
     /// Recomputes the times that change if these `hosts` have computed at another time or send elsewhere, and if
     /// messages from and to these `sets` have changed.
-    pub(super) fn update(&mut self, sending: Sending<'_>, hosts: &[usize], sets: [SetId; 2]) {
+    fn update(&mut self, sending: Sending<'_>, hosts: &[usize], sets: [SetId; 2]) {
+        for host in hosts {
+            self.update_host(*host, sending);
+        }
         if sending.0.has_crowds() {
-            self.update_all(sending);
+            self.update_pairs(sending.0);
             return;
         }
-        for host in hosts {
-            self.update_last_senders(*host, sending);
+        let senders = hosts.iter().map(|host| self.snapshot.hosts()[*host].set);
+        let mut senders: Vec<SetId> = senders.collect();
+        senders.sort_unstable();
+        senders.dedup();
+        for set in senders {
+            for other in (0..self.snapshot.sets()).map(SetId::from_index) {
+                self.update_time((set, other), sending.0);
+            }
         }
         for set in sets {
             for other in (0..self.snapshot.sets()).map(SetId::from_index) {
-                self.update_time((set, other), sending.0);
                 self.update_time((other, set), sending.0);
             }
         }
     }
 
+    /// Recomputes all times.
+    fn update_pairs(&mut self, flows: &Flows<'_>) {
+        for link in self.snapshot.pairs() {
+            self.update_time(link, flows);
+        }
+    }
+
     /// The link whose messages arrive last, and after how many seconds; `None` if no message crosses a link.
     pub(super) fn slowest(&self) -> Option<((SetId, SetId), f64)> {
-        let mut slowest = (0, 0.0);
-        for (pair, time) in self.times.iter().enumerate() {
-            if slowest.1 < *time {
-                slowest = (pair, *time);
-            }
-        }
+        let (pair, time) = (self.times.index_of_greatest(), self.times.greatest());
         let sets = self.snapshot.sets();
         let link = || {
-            (
-                SetId::from_index(slowest.0 / sets),
-                SetId::from_index(slowest.0 % sets),
-            )
+            let (from, to) = (pair / sets, pair % sets);
+            (SetId::from_index(from), SetId::from_index(to))
         };
-        (0.0 < slowest.1).then(|| (link(), slowest.1))
+        (0.0 < time).then(|| (link(), time))
     }
 
     /// The last host to have computed that sends over a link.
@@ -914,44 +1048,42 @@ impl<'a> Links<'a> {
     }
 
     fn update_time(&mut self, link: (SetId, SetId), flows: &Flows<'_>) {
-        let pair = self.pair(link);
-        if link.0 != link.1 {
-            self.times[pair] = self.time_after(LinkChange::none(link), flows, &[]);
+        if link.0 == link.1 {
+            return;
         }
+        let pair = self.pair(link);
+        let senders = if flows.has_crowd(link.0, link.1) {
+            &self.members[link.0.index()]
+        } else {
+            &self.senders[pair]
+        };
+        let last = senders.last().map(|(bits, host)| LastSender {
+            end: f64::from_bits(*bits),
+            host: Some(*host),
+        });
+        self.last_senders[pair] = last.unwrap_or(NO_SENDER);
+        let time = self.time_after(LinkChange::none(link), flows, &[]);
+        self.times.set(pair, time);
     }
 
-    /// Finds anew which hosts of the Set of `host` compute last, after a change of this one.
-    fn update_last_senders(&mut self, host: usize, (flows, computing): Sending<'_>) {
+    /// Enters when `host` computes and where it sends.
+    fn update_host(&mut self, host: usize, (flows, computing): Sending<'_>) {
         let set = self.snapshot.hosts()[host].set;
         let end = computing.host_end(host);
+        let before = std::mem::replace(&mut self.ends[host], end);
+        let (before, after) = ((before.to_bits(), host), (end.to_bits(), host));
         for to in (0..self.snapshot.sets()).map(SetId::from_index) {
             let pair = self.pair((set, to));
-            let last = &mut self.last_senders[pair];
-            if 0 < flows.leaving(host, to) && last.end <= end {
-                let host = Some(host);
-                *last = LastSender { end, host };
-            } else if last.host == Some(host) {
-                self.find_last_sender((set, to), (flows, computing));
-            } else {
-                continue;
-            }
-            self.update_time((set, to), flows);
-        }
-    }
-
-    /// Finds the last host of a Set that sends to another one.
-    fn find_last_sender(&mut self, link: (SetId, SetId), (flows, computing): Sending<'_>) {
-        let all = flows.has_crowd(link.0, link.1);
-        let mut last = NO_SENDER;
-        for host in self.snapshot.members(link.0) {
-            let end = computing.host_end(*host);
-            if last.end <= end && (all || 0 < flows.leaving(*host, link.1)) {
-                let host = Some(*host);
-                last = LastSender { end, host };
+            let senders = &mut self.senders[pair];
+            senders.remove(&before);
+            if 0 < flows.leaving(host, to) {
+                senders.insert(after);
             }
         }
-        let pair = self.pair(link);
-        self.last_senders[pair] = last;
+        if let Some(members) = self.members.get_mut(set.index()) {
+            members.remove(&before);
+            members.insert(after);
+        }
     }
 
     /// Where what is known of a link is kept.
@@ -1254,8 +1386,44 @@ const BYTES_MIN: f64 = 1e-3;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::plan::tests::snapshot;
+    use crate::plan::tests::{crowded_snapshot, snapshot};
+
+    #[test]
+    fn what_a_change_brings_to_a_crowded_host_is_what_a_visit_to_each_process_finds() {
+        proptest!(|(snapshot in crowded_snapshot(), pairs in prop::collection::vec(any::<[prop::sample::Index; 2]>(), 40))| {
+            let mut crowded = Assignment::present(&snapshot);
+            let (processes, hosts) = (snapshot.processes().len(), snapshot.hosts().len());
+            let close = |one: f64, other: f64| (one - other).abs() <= 1e-9 * (1.0 + other);
+            for (step, [one, other]) in pairs.into_iter().enumerate() {
+                let each = Assignment {
+                    arrivals: vec![None; hosts],
+                    ..crowded.clone()
+                };
+                let (process, host) = (one.index(processes), other.index(hosts));
+                let other = other.index(processes);
+                let own = crowded.places[process];
+                if own != host {
+                    let [found, expected] = [&crowded, &each].map(|all| all.after_move(process, host));
+                    prop_assert!(close(found, expected), "{found} against {expected}");
+                }
+                if own != crowded.places[other] {
+                    let [found, expected] = [&crowded, &each].map(|all| all.after_swap(process, other));
+                    prop_assert!(close(found, expected), "{found} against {expected}");
+                    let changes = [(Some(process), Some(other)), (Some(process), None), (None, Some(other)), (None, None)];
+                    for (leaving, coming) in changes {
+                        let [found, expected] = [&crowded, &each].map(|all| all.computation_with(own, leaving, coming));
+                        prop_assert!(close(found, expected), "{found} against {expected}");
+                    }
+                }
+                if step % 4 == 0 {
+                    crowded.put(process, host);
+                }
+            }
+        });
+    }
 
     #[test]
     fn processes_share_a_core_until_the_lightest_has_computed() {

@@ -1,6 +1,8 @@
 //! What it costs to get from the present placement to another.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
@@ -186,9 +188,16 @@ pub(super) struct Maximum {
 impl Maximum {
     /// As many zeros.
     pub(super) fn zeros(size: usize) -> Self {
-        let leaves = size.next_power_of_two();
+        Self::of(std::iter::repeat_n(0.0, size))
+    }
+
+    /// These numbers.
+    pub(super) fn of(numbers: impl ExactSizeIterator<Item = f64>) -> Self {
+        let leaves = numbers.len().next_power_of_two();
         let mut nodes = vec![f64::NEG_INFINITY; 2 * leaves];
-        nodes[leaves..leaves + size].fill(0.0);
+        for (node, number) in nodes[leaves..].iter_mut().zip(numbers) {
+            *node = number;
+        }
         for node in (1..leaves).rev() {
             nodes[node] = nodes[2 * node].max(nodes[2 * node + 1]);
         }
@@ -231,6 +240,79 @@ impl Maximum {
         }
         node - leaves
     }
+
+    /// The greatest of the numbers with these indices; negative infinity if there is none.
+    pub(super) fn greatest_of(&self, indices: Range<usize>) -> f64 {
+        let leaves = self.nodes.len() / 2;
+        let (mut begin, mut end) = (leaves + indices.start, leaves + indices.end);
+        let mut greatest = f64::NEG_INFINITY;
+        while begin < end {
+            if begin % 2 == 1 {
+                greatest = greatest.max(self.nodes[begin]);
+                begin += 1;
+            }
+            if end % 2 == 1 {
+                end -= 1;
+                greatest = greatest.max(self.nodes[end]);
+            }
+            (begin, end) = (begin / 2, end / 2);
+        }
+        greatest
+    }
+
+    /// The indices of the greatest numbers, at most `number`, the greatest first; of equal ones the lowest first.
+    pub(super) fn first(&self, number: usize) -> impl Iterator<Item = usize> {
+        let leaves = self.nodes.len() / 2;
+        let candidate = move |node: usize| {
+            let leftmost = node << (leaves.ilog2() - node.ilog2());
+            Candidate {
+                greatest: self.nodes[node],
+                leftmost,
+                node,
+            }
+        };
+        let mut candidates = BinaryHeap::from([candidate(1)]);
+        let next = move || {
+            loop {
+                let Candidate { node, greatest, .. } = candidates.pop()?;
+                if leaves <= node {
+                    return (f64::NEG_INFINITY < greatest).then_some(node - leaves);
+                }
+                candidates.extend([candidate(2 * node), candidate(2 * node + 1)]);
+            }
+        };
+        std::iter::from_fn(next).take(number)
+    }
+}
+
+/// A part of a tournament in which the next number may be.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    greatest: f64,
+    /// The first number of the part.
+    leftmost: usize,
+    node: usize,
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_number = self.greatest.total_cmp(&other.greatest);
+        by_number.then(other.leftmost.cmp(&self.leftmost))
+    }
 }
 
 #[cfg(test)]
@@ -256,6 +338,17 @@ mod tests {
             }
             for (index, number) in numbers.iter().enumerate() {
                 prop_assert!((maximum.get(index) - number).abs() < 1e-12);
+            }
+            let mut order: Vec<usize> = (0..size).collect();
+            order.sort_by(|one, other| numbers[*other].total_cmp(&numbers[*one]));
+            for number in 0..=size + 1 {
+                let first = &order[..number.min(size)];
+                prop_assert_eq!(maximum.first(number).collect::<Vec<_>>(), first);
+            }
+            for (begin, end) in (0..=size).flat_map(|begin| (begin..=size).map(move |end| (begin, end))) {
+                let greatest = numbers[begin..end].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let found = maximum.greatest_of(begin..end);
+                prop_assert_eq!(found.to_bits(), greatest.to_bits());
             }
         });
     }

@@ -23,12 +23,16 @@ pub struct Snapshot {
     processes: Vec<Load>,
     /// The processes, the lightest first.
     lightest_first: Vec<usize>,
+    /// The same, the heaviest first.
+    heaviest_first: Vec<usize>,
     /// The host of each process, by process.
     places: Vec<usize>,
     /// Seconds per byte from Set to Set.
     rates: Vec<Vec<f64>>,
     /// The hosts of each Set.
     members: Vec<Vec<usize>>,
+    /// By host: its position among them.
+    positions: Vec<usize>,
     /// Seconds per byte from host to host, where that is measured.
     links: BTreeMap<(usize, usize), f64>,
     /// The same, where it has been probed just now.
@@ -73,9 +77,13 @@ impl Snapshot {
         fill_in_idle(&mut processes);
         let mut lightest_first: Vec<usize> = (0..processes.len()).collect();
         lightest_first.sort_unstable_by(|one, other| lighter_first(&processes, *one, *other));
+        let heaviest_first = heaviest_first(&lightest_first, &processes);
         let mut members = vec![Vec::new(); processors.len()];
+        let mut positions = Vec::with_capacity(hosts.len());
         for (number, host) in hosts.iter().enumerate() {
-            members[host.set.index()].push(number);
+            let members = &mut members[host.set.index()];
+            positions.push(members.len());
+            members.push(number);
         }
         Self {
             graph: Graph::new(&processes, &places, &hosts),
@@ -83,9 +91,11 @@ impl Snapshot {
             hosts,
             processes,
             lightest_first,
+            heaviest_first,
             places,
             rates,
             members,
+            positions,
             links: BTreeMap::new(),
             probed: BTreeMap::new(),
             barriers: Vec::new(),
@@ -252,6 +262,11 @@ impl Snapshot {
         &self.lightest_first
     }
 
+    /// The processes by decreasing work, ties by rank.
+    pub(crate) fn heaviest_first(&self) -> &[usize] {
+        &self.heaviest_first
+    }
+
     /// The host of each process, by process.
     #[must_use]
     pub fn places(&self) -> &[usize] {
@@ -303,6 +318,11 @@ impl Snapshot {
         &self.members[set.index()]
     }
 
+    /// The position of a host among those of its Set.
+    pub(crate) fn position(&self, host: usize) -> usize {
+        self.positions[host]
+    }
+
     /// Seconds that one byte takes from Set to Set.
     #[must_use]
     pub fn rate(&self, from: SetId, to: SetId) -> f64 {
@@ -339,8 +359,20 @@ impl Snapshot {
     }
 
     /// Whether the Managers of Sets wait for each other at the end of a superstep.
-    pub(crate) fn has_hierarchical_barrier(&self) -> bool {
+    fn has_hierarchical_barrier(&self) -> bool {
         self.barriers.contains(&BarrierTime::Hierarchical)
+    }
+
+    /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
+    pub(crate) fn barrier_exchange(&self, is_in_use: impl Fn(SetId) -> bool) -> f64 {
+        if !self.has_hierarchical_barrier() {
+            return 0.0;
+        }
+        let pairs = self
+            .pairs()
+            .filter(|(from, to)| is_in_use(*from) && is_in_use(*to));
+        let latencies = pairs.map(|(from, to)| self.network.latency(from, to));
+        latencies.fold(0.0, f64::max)
     }
 
     /// Seconds that `process` takes to move from the host it runs on to `host`; zero if that is the same one.
@@ -413,6 +445,15 @@ impl Snapshot {
     pub(crate) fn learned_per_byte(&self, process: usize, host: usize) -> Option<f64> {
         let per_byte = || self.image_per_byte(self.places[process], host);
         self.learns_cost().then(per_byte)
+    }
+
+    /// The same with so many cores on each host.
+    #[cfg(test)]
+    pub(crate) fn with_cores(mut self, cores: impl Fn(usize) -> u32) -> Self {
+        for (number, host) in self.hosts.iter_mut().enumerate() {
+            host.cores = f64::from(cores(number));
+        }
+        self
     }
 
     /// How long the moves of one call take together.
@@ -685,6 +726,16 @@ impl Load {
 pub(crate) fn lighter_first(loads: &[Load], one: usize, other: usize) -> Ordering {
     let work = |process: usize| loads[process].instructions;
     work(one).total_cmp(&work(other)).then(one.cmp(&other))
+}
+
+/// The processes by decreasing work, ties by rank.
+fn heaviest_first(lightest_first: &[usize], loads: &[Load]) -> Vec<usize> {
+    let equal = |one: &usize, other: &usize| {
+        let work = |process: usize| loads[process].instructions.to_bits();
+        work(*one) == work(*other)
+    };
+    let groups = lightest_first.chunk_by(equal).rev();
+    groups.flatten().copied().collect()
 }
 
 /// Fills in the instructions of idle processes: the mean of the busy ones, or nothing if the process has computed

@@ -1,15 +1,15 @@
 //! Heaviest process first; only processes above the limit move.
 
 use super::{Draft, Plan};
+use crate::Snapshot;
+use crate::knowledge::PartialAssignment;
 use crate::rule::Rule;
-use crate::{Assignment, Snapshot};
 
 /// Charm++'s strategy of that name: the superstep of a greedy assignment, widened by a tolerance, is the
 /// limit; in the order of decreasing load, a process stays if its host keeps to the limit with it, and
 /// else goes to the host that ends first with it.
 ///
-/// The limit is that of a [partial assignment](Assignment::empty): messages between Sets count for the process that
-/// receives them, but do not share links.
+/// Messages do not count: the limit is that of an assignment without them.
 #[derive(Clone, Debug)]
 pub struct GreedyRefine {
     tolerance: f64,
@@ -23,11 +23,10 @@ impl GreedyRefine {
     }
 
     /// The planned host of each process, with the `greedy` assignment.
-    pub(super) fn refine(&self, greedy: &Assignment<'_>, snapshot: &Snapshot) -> Vec<usize> {
-        // Owners interrupt all hosts together, not the slowest one.
-        let mut limit = self.tolerance * (greedy.longest() - greedy.interrupted());
-        let mut refined = Assignment::empty(snapshot);
-        for process in heaviest_first(snapshot) {
+    pub(super) fn refine(&self, greedy: &PartialAssignment<'_>, snapshot: &Snapshot) -> Vec<usize> {
+        let mut limit = self.tolerance * greedy.uninterrupted();
+        let mut refined = PartialAssignment::empty(snapshot);
+        for process in snapshot.heaviest_first().iter().copied() {
             let mut host = refined.places()[process];
             if limit < refined.time_with(process, host) {
                 host = refined.fastest_host(process);
@@ -35,7 +34,7 @@ impl GreedyRefine {
             refined.add(process, host);
             limit = limit.max(refined.time(host));
         }
-        refined.places().to_vec()
+        refined.into_places()
     }
 }
 
@@ -47,23 +46,13 @@ impl Plan for GreedyRefine {
 }
 
 /// Heaviest process first, each to the host that ends first with it; a partial assignment, without messages.
-pub(super) fn greedy(snapshot: &Snapshot) -> Assignment<'_> {
-    let mut greedy = Assignment::empty(snapshot);
-    for process in heaviest_first(snapshot) {
-        greedy.add(process, greedy.fastest_host(process));
+pub(super) fn greedy(snapshot: &Snapshot) -> PartialAssignment<'_> {
+    let mut greedy = PartialAssignment::empty(snapshot);
+    for process in snapshot.heaviest_first().iter().copied() {
+        let host = greedy.fastest_host(process);
+        greedy.add(process, host);
     }
     greedy
-}
-
-/// Processes by decreasing load, ties by rank.
-pub(super) fn heaviest_first(snapshot: &Snapshot) -> Vec<usize> {
-    let loads = snapshot.processes();
-    let mut order: Vec<usize> = (0..loads.len()).collect();
-    order.sort_by(|a, b| {
-        let heavier = loads[*b].instructions.total_cmp(&loads[*a].instructions);
-        heavier.then(a.cmp(b))
-    });
-    order
 }
 
 /// `greedy-refine`.

@@ -1,7 +1,6 @@
 //! Processes by what they would gain, and the prefix of that list that is best.
 
 use super::{Alternative, Draft, Plan};
-use crate::plan::greedy_refine::heaviest_first;
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
@@ -51,7 +50,7 @@ fn by_potential(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> 
         let gain = assignment.time(present) - assignment.after_move(process, host);
         gain - snapshot.migration(process, host) / snapshot.horizon().max(1.0)
     };
-    let heaviest = heaviest_first(snapshot).into_iter();
+    let heaviest = snapshot.heaviest_first().iter().copied();
     let mut list: Vec<(f64, usize)> = heaviest
         .map(|process| (potential(process), process))
         .filter(|(potential, _)| 0.0 < *potential)

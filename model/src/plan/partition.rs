@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::SetId;
 
-use super::greedy_refine::heaviest_first;
+use crate::Snapshot;
 use crate::bounded::count;
-use crate::{Assignment, Snapshot};
+use crate::knowledge::PartialAssignment;
 
 /// How much work each Set takes, and until when each host computes.
 struct Quotas {
@@ -268,13 +268,13 @@ fn best_move(
 /// Hosts for processes whose Sets are `parts`: a process stays on its host if that keeps to the limit, the heaviest
 /// first; the others go to the host of their Set that ends first.
 fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
-    let mut assignment = Assignment::empty(snapshot);
+    let mut assignment = PartialAssignment::empty(snapshot);
     let mut unplaced = Vec::new();
-    for process in heaviest_first(snapshot) {
+    for process in snapshot.heaviest_first().iter().copied() {
         let host = snapshot.places()[process];
         let set = snapshot.hosts()[host].set;
         let limit = quotas.limits[set.index()] * (1.0 + ROUNDING);
-        let end = || assignment.computation_with(host, None, Some(process));
+        let end = || assignment.computation_with(process, host);
         if parts[process] == set && end() <= limit {
             assignment.add(process, host);
         } else {
@@ -282,9 +282,10 @@ fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
         }
     }
     for process in unplaced {
-        assignment.add(process, assignment.fastest_host_in(parts[process], process));
+        let host = assignment.fastest_host_in(parts[process], process);
+        assignment.add(process, host);
     }
-    assignment.places().to_vec()
+    assignment.into_places()
 }
 
 /// Bounds the moves of a refinement.

@@ -111,7 +111,8 @@ impl Best {
     fn consider_parts(&mut self, snapshot: &Snapshot) {
         let greedy = greedy(snapshot);
         // The lengths of supersteps lie at equal ratios between that of the greedy assignment and the present one.
-        let ratio = Assignment::present(snapshot).longest() / greedy.longest();
+        let present = Assignment::present(snapshot);
+        let ratio = (present.longest() - present.interrupted()) / greedy.uninterrupted();
         let step = libm::pow(ratio, 1.0 / f64::from(PARTS));
         if !(TOLERANCE..f64::INFINITY).contains(&step) {
             return;
@@ -386,22 +387,8 @@ impl Critical {
 fn idlest(snapshot: &Snapshot, assignment: &Assignment<'_>) -> Vec<usize> {
     let sets = (0..snapshot.sets()).map(bsp::SetId::from_index);
     let number = (IDLEST / snapshot.sets().max(1)).max(IDLEST_OF_SET);
-    let mut hosts = Vec::new();
-    for set in sets {
-        let mut members = snapshot.members(set).to_vec();
-        if number < members.len() {
-            let by_time = |a: &usize, b: &usize| {
-                assignment
-                    .time(*a)
-                    .total_cmp(&assignment.time(*b))
-                    .then(a.cmp(b))
-            };
-            members.select_nth_unstable_by(number - 1, by_time);
-            members.truncate(number);
-        }
-        hosts.extend(members);
-    }
-    hosts
+    sets.flat_map(|set| assignment.idlest(set, number))
+        .collect()
 }
 
 /// A step has to bring what is slowest below this part of its time.

@@ -116,7 +116,7 @@ pub(super) fn ring(size: u32, host: impl Fn(u32) -> u32) -> Snapshot {
 }
 
 /// Snapshots of all kinds.
-fn any_snapshot() -> impl Strategy<Value = Snapshot> {
+pub(crate) fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     any_snapshot_with(3.0, 30)
 }
 
@@ -162,6 +162,32 @@ fn any_snapshot_with(megabytes: f32, unnamed: usize) -> impl Strategy<Value = Sn
         connected(&sets, &loads, &received, &edges)
             .with_barriers(barriers)
             .with_paths(&paths.collect::<Vec<Vec<Path>>>())
+    })
+}
+
+/// Snapshots with hosts that have many processes, some of equal work, and one to five cores.
+pub(crate) fn crowded_snapshot() -> impl Strategy<Value = Snapshot> {
+    let hosts = prop::collection::vec((0.5..4.0, 1..6_u32), 2..4);
+    let loads = prop::collection::vec((any::<prop::sample::Index>(), 0..12_u8), 60..140);
+    let edges = prop::collection::vec((any::<[prop::sample::Index; 2]>(), 0.0..3.0_f32), 0..200);
+    (hosts, loads, edges).prop_map(|(hosts, loads, edges)| {
+        // Three of four on the first host.
+        let host = |index: prop::sample::Index| {
+            let host = index.index(4 * hosts.len()) % hosts.len();
+            u32::try_from(if index.index(4) < 3 { 0 } else { host }).unwrap()
+        };
+        let loads: Vec<(u32, f64)> = loads
+            .into_iter()
+            .map(|(index, load)| (host(index), f64::from(load) / 3.0))
+            .collect();
+        let process = |index: prop::sample::Index| index.index(loads.len());
+        let edges: Vec<(usize, usize, f32)> = edges
+            .into_iter()
+            .map(|([from, to], megabytes)| (process(from), process(to), megabytes))
+            .collect();
+        let speeds = hosts.iter().map(|(speed, _)| *speed).collect();
+        connected(&[speeds, vec![1.0]], &loads, &[], &edges)
+            .with_cores(|number| hosts.get(number).map_or(1, |(_, cores)| *cores))
     })
 }
 
