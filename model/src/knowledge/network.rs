@@ -28,7 +28,7 @@ pub struct Lesson {
     shared_most: f64,
     /// `None`: nothing has been measured.
     slowness: Option<f64>,
-    /// The same of messages whose bytes take longer than their latency.
+    /// The same without messages that are [short](SHORT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     long_slowness: Option<f64>,
 }
@@ -83,7 +83,7 @@ impl Lesson {
             self.slowness = learned(self.slowness);
         }
         // What delays short messages, such as many of them at the same instant, does not delay each byte of a long one.
-        if latency * count(samples.len()) < alone {
+        if SHORT * latency * count(samples.len()) < alone {
             self.long_slowness = learned(self.long_slowness);
         }
     }
@@ -177,6 +177,9 @@ const SLOWNESS_MAX: f64 = 32.0;
 /// Bytes that take a smaller part of the latency say nothing about how fast bytes are.
 const NEGLIGIBLE: f64 = 0.01;
 
+/// The delay of messages whose bytes take a smaller part of the latency says nothing about images: it may be that of each message.
+const SHORT: f64 = 0.1;
+
 /// What a message takes from a host of one Set to one of another while nothing else is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Path {
@@ -220,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_delays_short_messages_is_not_said_of_long_ones() {
-        let short = after(1e-4, 3e-3);
+        let short = after(5e-5, 2e-3);
         close(short.slowness(SET, SET), 20.0);
         close(short.long_slowness(SET, SET), 1.0);
         let long = after(1e-2, 21e-3);
