@@ -172,7 +172,7 @@ fn rows(divisor: u64) -> Result<Vec<Row>> {
         cavity(128, 1, 400 / divisor)?,
         cavity(512, 16, 40 / divisor)?,
         alignment(part(4000, root))?,
-        factors(part(700, cubic))?,
+        factors(part(1000, cubic))?,
         matrices(part(500, cubic))?,
     ])
 }
@@ -227,7 +227,7 @@ fn plate(side: u32, processes: u32, steps: u64) -> Result<Row> {
     let steps = steps.max(1);
     let strips = heat::processes(&parameters, common(processes, Some(steps)))?;
     Ok(Row {
-        name: format!("heat, {side} x {side} cells, {processes} processes"),
+        name: format!("heat, {side} x {side} cells, strips: {processes}"),
         words: words("heat", &[&side, &side, &steps, &parameters.diffusion]),
         input: after(1)?,
         output: after(steps + 1)?,
@@ -254,7 +254,7 @@ fn cavity(side: u32, processes: u32, steps: u64) -> Result<Row> {
     });
     let numbers: Vec<f64> = numbers.collect();
     Ok(Row {
-        name: format!("lbm-kernel, {side} x {side} cells, {processes} processes"),
+        name: format!("lbm-kernel, {side} x {side} cells, strips: {processes}"),
         words: words("lbm", &[&side, &side, &steps, &0.7, &parameters.velocity]),
         input: Vec::new(),
         output: bytes(&numbers),
@@ -328,7 +328,7 @@ fn alignment(length: u32) -> Result<Row> {
         }
     }
     Ok(Row {
-        name: format!("smith-waterman-kernel, {rows} x {columns} cells, 1 process"),
+        name: format!("smith-waterman-kernel, {rows} x {columns} cells"),
         words: words("smith-waterman", &[&rows, &columns, &11, &1]),
         input,
         output,
@@ -355,7 +355,7 @@ fn factors(order: u32) -> Result<Row> {
     let output: Vec<f64> = elements.chain(permutation).collect();
     let input: Vec<f64> = places.map(|(i, j)| matrix.element(i, j)).collect();
     Ok(Row {
-        name: format!("lu-kernel, order {order}, 1 process"),
+        name: format!("lu-kernel, order {order}"),
         words: words("lu", &[&order]),
         input: bytes(&input),
         output: bytes(&output),
@@ -377,7 +377,7 @@ fn matrices(order: u32) -> Result<Row> {
     let farm = move || matrix_product::processes(&parameters, (&a, &b), common(2, None));
     let run = reference::run(farm()?, Limit::default())?;
     Ok(Row {
-        name: format!("matrix-product, order {order}, a worker"),
+        name: format!("matrix-product, order {order}"),
         words: words("product", &[&order]),
         input: bytes(&input),
         output: bytes(&matrix_product::elements(&run.outputs[0])),
