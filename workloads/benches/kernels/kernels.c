@@ -5,12 +5,13 @@
  *
  * For each line at the standard input, a kernel is executed from the beginning, and the processor time that it took is
  * printed, seconds. The first time its results are written to OUTPUT. Files have numbers as they lie in memory. */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "cells.h"
 
 static double seconds(void) {
     struct timespec time;
@@ -32,14 +33,6 @@ static void *memory(size_t bytes) {
 static size_t width, height, steps;
 static double diffusion;
 
-static void flow(const double *restrict above, const double *restrict here, const double *restrict below,
-                 double *restrict next) {
-    for (size_t x = 0; x < width; x++) {
-        double around = here[x - 1] + here[x + 1] + (above[x] + below[x]);
-        next[x] = here[x] + diffusion * (around - 4.0 * here[x]);
-    }
-}
-
 static double heat(const void *input, void *output) {
     size_t stride = width + 2, cells = stride * (height + 2);
     double *plate = memory(cells * sizeof *plate), *next = memory(cells * sizeof *next);
@@ -51,7 +44,7 @@ static double heat(const void *input, void *output) {
     for (size_t step = 0; step < steps; step++) {
         for (size_t y = 1; y <= height; y++) {
             const double *here = plate + y * stride + 1;
-            flow(here - stride, here, here + stride, next + y * stride + 1);
+            flow(width, diffusion, here - stride, here, here + stride, next + y * stride + 1);
         }
         double *other = plate;
         plate = next;
@@ -68,76 +61,11 @@ static double heat(const void *input, void *output) {
 /* The Lattice Boltzmann method in a cavity: two lattices with a frame. Output: density and velocity of each cell, column
  * after column. */
 
-typedef double cell[9];
-
-enum { REST, E, N, W, S, NE, NW, SW, SE };
-
-static const int velocities[9][2] = {{0, 0}, {1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
-static const int opposite[9] = {REST, W, S, E, N, SW, SE, NE, NW};
-static const double weights[9] = {4.0 / 9.0,  1.0 / 9.0,  1.0 / 9.0,  1.0 / 9.0, 1.0 / 9.0,
-                                  1.0 / 36.0, 1.0 / 36.0, 1.0 / 36.0, 1.0 / 36.0};
-static double tau, force, lid;
-
-static void reflect(cell *lattice, size_t x, size_t y, int direction, double velocity) {
-    size_t stride = height + 2;
-    double moved = 6.0 * weights[direction] * velocities[direction][0] * velocity;
-    size_t to = (x + (size_t)velocities[direction][0]) * stride + y + (size_t)velocities[direction][1];
-    lattice[to][opposite[direction]] = lattice[x * stride + y][direction] - moved;
-}
-
-static void frame(cell *lattice) {
-    for (size_t y = 1; y <= height; y++)
-        for (int side = 0; side < 3; side++) {
-            static const int west[3] = {W, NW, SW}, east[3] = {E, NE, SE};
-            reflect(lattice, 1, y, west[side], 0.0);
-            reflect(lattice, width, y, east[side], 0.0);
-        }
-    for (size_t x = 1; x <= width; x++)
-        for (int side = 0; side < 3; side++) {
-            static const int floor[3] = {S, SW, SE}, ceiling[3] = {N, NE, NW};
-            reflect(lattice, x, 1, floor[side], 0.0);
-            reflect(lattice, x, height, ceiling[side], lid);
-        }
-}
-
-/* Returns whether all cells are fluid that is slower than sound. */
-static int collide(cell *restrict lattice, cell *restrict next) {
-    size_t stride = height + 2;
-    double rate = 1.0 / tau, keep = 1.0 - rate, push = 3.0 * (1.0 - 0.5 * rate) * force;
-    int stable = 1;
-    for (size_t x = 1; x <= width; x++) {
-        cell *west = lattice + (x - 1) * stride, *middle = west + stride, *east = middle + stride;
-        for (size_t y = 1; y <= height; y++) {
-            double rest = middle[y][REST], e = west[y][E], n = middle[y - 1][N], w = east[y][W], s = middle[y + 1][S];
-            double ne = west[y - 1][NE], nw = east[y - 1][NW], sw = east[y + 1][SW], se = west[y + 1][SE];
-            double density = rest + ((e + w) + (n + s)) + ((ne + sw) + (nw + se));
-            double eastward = (e - w) + ((ne - sw) + (se - nw)) + 0.5 * force;
-            double northward = (n - s) + ((ne - sw) + (nw - se));
-            double squared = density * density;
-            stable &= (0.0 < density) & (squared < INFINITY) &
-                      (3.0 * (eastward * eastward + northward * northward) <= squared);
-            double inverse = 1.0 / density, u = inverse * eastward, v = inverse * northward;
-            double base = 1.0 - 1.5 * (u * u + v * v), drive = rate * density;
-            double *to = next[x * stride + y];
-            to[REST] = keep * rest + weights[REST] * (drive * base - push * u);
-#define PAIR(one, other, from, back, x, along)                                                          \
-    {                                                                                                   \
-        double a = along, even = drive * (base + 4.5 * (a * a)) + push * (3.0 * a * x - u);             \
-        double odd = 3.0 * drive * a + push * x;                                                        \
-        to[one] = keep * from + weights[one] * (even + odd);                                            \
-        to[other] = keep * back + weights[one] * (even - odd);                                          \
-    }
-            PAIR(E, W, e, w, 1.0, u)
-            PAIR(N, S, n, s, 0.0, v)
-            PAIR(NE, SW, ne, sw, 1.0, u + v)
-            PAIR(SE, NW, se, nw, 1.0, u - v)
-        }
-    }
-    return stable;
-}
+static double tau, lid;
 
 static double lbm(const void *input, void *output) {
     (void)input;
+    box box = {width, height, tau, 0.0, lid};
     size_t stride = height + 2, cells = (width + 2) * stride;
     cell *lattice = memory(cells * sizeof *lattice), *next = memory(cells * sizeof *next);
     for (size_t i = 0; i < cells; i++) memcpy(lattice[i], weights, sizeof weights);
@@ -145,8 +73,8 @@ static double lbm(const void *input, void *output) {
     int stable = 1;
     double began = seconds();
     for (size_t step = 0; step < steps; step++) {
-        frame(lattice);
-        stable &= collide(lattice, next);
+        frame(&box, lattice, 1, 1);
+        stable &= collide(&box, lattice, next);
         cell *other = lattice;
         lattice = next;
         next = other;
@@ -159,12 +87,8 @@ static double lbm(const void *input, void *output) {
     double *field = output;
     for (size_t x = 1; x <= width; x++)
         for (size_t y = 1; y <= height; y++) {
-            const double *f = lattice[x * stride + y];
-            double density = f[REST] + ((f[E] + f[W]) + (f[N] + f[S])) + ((f[NE] + f[SW]) + (f[NW] + f[SE]));
-            double inverse = 1.0 / density;
-            *field++ = density;
-            *field++ = inverse * ((f[E] - f[W]) + ((f[NE] - f[SW]) + (f[SE] - f[NW])) - 0.5 * force);
-            *field++ = inverse * ((f[N] - f[S]) + ((f[NE] - f[SW]) + (f[NW] - f[SE])));
+            fields(box.force, lattice[x * stride + y], field, field + 1, field + 2);
+            field += 3;
         }
     free(lattice);
     free(next);
