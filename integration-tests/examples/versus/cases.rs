@@ -96,10 +96,11 @@ pub(crate) fn measure(is_quick: bool, only: Option<&str>) -> anyhow::Result<()> 
                 continue;
             }
             let steps = nodes.steps / divisor;
-            let mut measured = Vec::new();
+            let case = (application, steps);
+            let (mut measured, mut digest) = (Vec::new(), None);
             for number in 1..=rounds {
                 say(&format!("measuring: {name}, {number} of {rounds}"));
-                measured.push(round(application, &nodes, steps, &mpi, folder.path())?);
+                measured.push(round(case, &nodes, &mpi, folder.path(), &mut digest)?);
             }
             if !head.is_empty() {
                 line(&std::mem::take(&mut head));
@@ -112,33 +113,29 @@ pub(crate) fn measure(is_quick: bool, only: Option<&str>) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// All runs of a case, one after the other.
+/// All runs of a case, one after the other. Outputs of ours have this `digest` once it is known.
 fn round(
-    application: Application,
+    case: (Application, u64),
     nodes: &Nodes,
-    steps: u64,
     mpi: &[Mpi],
     folder: &Path,
+    digest: &mut Option<String>,
 ) -> anyhow::Result<Round> {
-    let (kernel, expected) = ours::kernel(application, steps)?;
-    let mut both = |what: &str, run: &dyn Fn(&[f64]) -> anyhow::Result<(f64, Vec<u8>)>| {
-        let mut makespans = [0.0; 2];
-        for (makespan, speeds) in makespans.iter_mut().zip([nodes.equal, nodes.slow]) {
-            let (seconds, result) = run(speeds)?;
-            ensure!(result == expected, "{what} has other results on {speeds:?}");
-            *makespan = seconds;
-        }
-        anyhow::Ok(makespans)
+    let (kernel, expected) = ours::kernel(case)?;
+    let both = [nodes.equal, nodes.slow];
+    let others = mpi.iter().map(|implementation| {
+        let run = |speeds| implementation.run(case, speeds, folder, &expected);
+        Ok([run(both[0])?, run(both[1])?])
+    });
+    let others = others.collect::<anyhow::Result<_>>()?;
+    let mut live = |policy| {
+        let mut run =
+            |speeds| ours::run(case, speeds, policy, folder, (&expected[..], &mut *digest));
+        anyhow::Ok([run(both[0])?, run(both[1])?])
     };
-    let live = |policy| move |speeds: &[f64]| ours::run(application, steps, speeds, policy, folder);
-    let mut others = Vec::new();
-    for implementation in mpi {
-        let run = |speeds: &[f64]| implementation.run(application, steps, speeds, folder);
-        others.push(both(implementation.name, &run)?);
-    }
     Ok(Round {
-        none: both("none", &live("none"))?,
-        adaptive: both("adaptive", &live("adaptive"))?,
+        none: live("none")?,
+        adaptive: live("adaptive")?,
         ideal: kernel * slowest(nodes.slow),
         mpi: others,
     })

@@ -38,14 +38,15 @@ impl Mpi {
         implementations.into_iter().flatten().collect()
     }
 
-    /// Runs an application with a rank on each of the nodes of these speeds: the seconds that it takes, and its result.
+    /// Runs an application with a rank on each of the nodes of these speeds: the seconds that it takes. Its result has to be
+    /// `expected`.
     pub(crate) fn run(
         &self,
-        application: Application,
-        steps: u64,
+        (application, steps): (Application, u64),
         speeds: &[f64],
         folder: &Path,
-    ) -> anyhow::Result<(f64, Vec<u8>)> {
+        expected: &[u8],
+    ) -> anyhow::Result<f64> {
         let result = folder.join("result");
         let [width, height] = application.size();
         let mut command = self.command(speeds.len());
@@ -55,12 +56,12 @@ impl Mpi {
         let output = command.output()?;
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{command:?}: {errors}");
+        let name = self.name;
+        let is_expected = fs::read(result)? == expected;
+        ensure!(is_expected, "{name} has other results on {speeds:?}");
         let text = String::from_utf8(output.stdout)?;
         let seconds = text.lines().find_map(|line| line.trim().parse().ok());
-        Ok((
-            seconds.context("no makespan was printed")?,
-            fs::read(result)?,
-        ))
+        seconds.context("no makespan was printed")
     }
 
     fn command(&self, ranks: usize) -> Command {
