@@ -250,15 +250,12 @@ impl Strip {
     /// result is the same, bit by bit, for any number of processes.
     fn advance(&mut self, diffusion: f64) {
         let width = self.above.len();
-        // The rows above and here as they were before: the cells are computed in their places.
-        let (mut above, mut here) = (self.above.to_vec(), vec![0.0; width]);
+        let mut above = self.above.to_vec();
         let mut rest = &mut self.cells[..];
         while !rest.is_empty() {
             let (row, others) = rest.split_at_mut(width);
             let below = others.get(..width).unwrap_or(&self.below);
-            here.copy_from_slice(row);
-            flow(row, [&above, &here, below], diffusion);
-            std::mem::swap(&mut above, &mut here);
+            flow(row, &mut above, below, diffusion);
             rest = others;
         }
     }
@@ -292,30 +289,28 @@ impl Strip {
     }
 }
 
-/// Computes a row of cells from the rows above, here and below as they were before.
-fn flow(row: &mut [f64], [above, here, below]: [&[f64]; 3], diffusion: f64) {
+/// Computes a row of cells in their places, from the rows `above` and `below` as they were before. Afterwards `above` is what the
+/// row was before.
+///
+/// A cell and the one to its left stay in registers when their places are computed, so several cells are computed at once and no
+/// row is copied beforehand.
+fn flow(row: &mut [f64], above: &mut [f64], below: &[f64], diffusion: f64) {
     let cell = |[left, here, right]: [f64; 3], beside: f64| {
         let around = left + right + beside;
         here + diffusion * (around - 4.0 * here)
     };
     let last = row.len() - 1;
-    let right = here.get(1).copied().unwrap_or(0.0);
-    row[0] = cell([0.0, here[0], right], above[0] + below[0]);
-    if last == 0 {
-        return;
+    // Slices of the same length as far as the compiler sees.
+    let (above, below) = (&mut above[..=last], &below[..=last]);
+    let (mut left, mut here) = (0.0, row[0]);
+    for x in 0..last {
+        let right = row[x + 1];
+        row[x] = cell([left, here, right], above[x] + below[x]);
+        above[x] = here;
+        (left, here) = (here, right);
     }
-    row[last] = cell([here[last - 1], here[last], 0.0], above[last] + below[last]);
-    // With slices of the same length as far as the compiler sees, several cells are computed at once.
-    let inner = last - 1;
-    let (row, above, below) = (
-        &mut row[1..][..inner],
-        &above[1..][..inner],
-        &below[1..][..inner],
-    );
-    let (left, here, right) = (&here[..inner], &here[1..][..inner], &here[2..][..inner]);
-    for x in 0..inner {
-        row[x] = cell([left[x], here[x], right[x]], above[x] + below[x]);
-    }
+    row[last] = cell([left, here, 0.0], above[last] + below[last]);
+    above[last] = here;
 }
 
 /// Bytes of the lengths of three lists, of three numbers, and of a flag.

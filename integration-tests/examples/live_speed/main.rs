@@ -13,6 +13,7 @@ mod checkpoints;
 mod cluster;
 mod job;
 mod memory;
+mod open_mpi;
 mod others;
 mod stream;
 mod table;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 
+use crate::open_mpi::{compile, mpirun};
 use crate::table::say;
 
 /// What Open MPI takes with 8 ranks, seconds: a barrier, a ring of 100 KB with a barrier, and the sum of 1 MiB of doubles.
@@ -25,20 +26,9 @@ pub(crate) fn mpi(rounds: u64) -> anyhow::Result<Option<Mpi>> {
     fs::create_dir_all(&folder)?;
     let (source, program) = (folder.join("ranks.c"), folder.join("ranks"));
     fs::write(&source, include_str!("ranks.c"))?;
-    let mut compiler = Command::new("mpicc");
-    let compiled = compiler
-        .args(["-O2", "-o"])
-        .arg(&program)
-        .arg(&source)
-        .status();
-    let has_mpi = compiled.is_ok_and(|status| status.success());
+    let has_mpi = compile("mpicc", &["-O2"], &source, &program);
     let measured = has_mpi.then(|| {
-        let output = Command::new("mpirun")
-            .args(["--allow-run-as-root", "--oversubscribe"])
-            .args(["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "-n", "8"])
-            .arg(&program)
-            .arg(rounds.to_string())
-            .output()?;
+        let output = mpirun(8).arg(&program).arg(rounds.to_string()).output()?;
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "mpirun: {errors}");
         let text = String::from_utf8(output.stdout)?;

@@ -315,8 +315,9 @@ impl Lu {
         let mut divided = 0;
         if t == self.matrix.column_owner(k) && 0 < self.matrix.rows_from(s, k + 1) {
             let pivot = pivot.expect("the pivot is known in its column");
-            divided = self.tile.divide_column(k, k + 1, pivot);
-            self.send_along_row(ctx, &Content::Column(self.multipliers()));
+            let multipliers = self.tile.divide_column(k, k + 1, pivot);
+            divided = length(multipliers.len());
+            self.send_along_row(ctx, &Content::Column(multipliers));
         }
         if s == self.matrix.row_owner(k) && 0 < self.matrix.columns_from(t, k + 1) {
             let row = self.tile.row(k, k + 1).into();
@@ -337,20 +338,16 @@ impl Lu {
                 other => panic!("({s}, {t}) received {other:?} before updating"),
             }
         }
-        if t == self.matrix.column_owner(k) {
-            column = self.multipliers();
-        }
         if s == self.matrix.row_owner(k) {
             row = self.tile.row(k, k + 1).into();
         }
+        let multipliers = if t == self.matrix.column_owner(k) {
+            Multipliers::Own
+        } else {
+            Multipliers::Received(&column)
+        };
         // A multiplication and a subtraction each.
-        2 * self.tile.update(k + 1, &column, &row)
-    }
-
-    /// What this process holds of column `k` below the diagonal.
-    fn multipliers(&self) -> Array<f64> {
-        let column = self.tile.column(self.stage, self.stage + 1);
-        column.map(|(_, multiplier)| multiplier).collect()
+        2 * self.tile.update(k + 1, multipliers, &row)
     }
 
     /// To the others in this column of processes that hold rows below `k`.
@@ -476,6 +473,14 @@ struct Tile {
     elements: Array<f64>,
 }
 
+/// Where the elements of column `k` below the diagonal are, for the rows that a process holds.
+enum Multipliers<'a> {
+    /// In the rows themselves, left of what is updated.
+    Own,
+    /// With the messages.
+    Received(&'a [f64]),
+}
+
 impl Tile {
     /// The part of `rank` of a `matrix` distributed by `cyclic`; `None` if there is no memory for it.
     fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Option<Self> {
@@ -520,16 +525,15 @@ impl Tile {
         })
     }
 
-    /// Divides column `j`, which is held, by `pivot` from row `i` on; how many elements that are.
-    fn divide_column(&mut self, j: u64, i: u64, pivot: f64) -> u64 {
+    /// Divides column `j`, which is held, by `pivot` from row `i` on; these elements.
+    fn divide_column(&mut self, j: u64, i: u64, pivot: f64) -> Array<f64> {
         let (above, column) = (self.rows_before(i), self.columns_before(j));
         let rows = self.elements.chunks_exact_mut(self.width.max(1));
-        let mut divided = 0;
-        for elements in rows.skip(above) {
+        let divided = rows.skip(above).map(|elements| {
             elements[column] /= pivot;
-            divided += 1;
-        }
-        divided
+            elements[column]
+        });
+        divided.collect()
     }
 
     /// Exchanges two rows that are both held.
@@ -547,20 +551,33 @@ impl Tile {
         self.elements[start..start + self.width].copy_from_slice(elements);
     }
 
-    /// Subtracts `column · row` from what is held from row and column `from` on; how many elements
+    /// Subtracts `multipliers · row` from what is held from row and column `from` on; how many elements
     /// that are.
-    fn update(&mut self, from: u64, column: &[f64], row: &[f64]) -> u64 {
+    fn update(&mut self, from: u64, multipliers: Multipliers<'_>, row: &[f64]) -> u64 {
         let (above, left) = (self.rows_before(from), self.columns_before(from));
         let rows = self
             .elements
             .chunks_exact_mut(self.width.max(1))
             .skip(above);
         let mut updated = 0;
-        for (elements, multiplier) in rows.zip(column) {
-            for (element, other) in elements[left..].iter_mut().zip(row) {
+        let mut subtract = |elements: &mut [f64], multiplier: f64| {
+            for (element, other) in elements.iter_mut().zip(row) {
                 *element -= multiplier * other;
             }
             updated += length(row.len());
+        };
+        match multipliers {
+            Multipliers::Own => {
+                for elements in rows {
+                    let (before, elements) = elements.split_at_mut(left);
+                    subtract(elements, before[left - 1]);
+                }
+            }
+            Multipliers::Received(column) => {
+                for (elements, multiplier) in rows.zip(column) {
+                    subtract(&mut elements[left..], *multiplier);
+                }
+            }
         }
         updated
     }
