@@ -24,7 +24,6 @@ use settings::{
 use crate::failure::Failure;
 use crate::outputs::{OutputFile, OutputsError, OutputsFormat, check_form, encode};
 use crate::prepared::{Verified, VerifyError};
-use crate::provenance::binary_digest;
 use crate::scheduler::Scheduler;
 
 pub use workloads::{Common, DealingParameters, ParameterError};
@@ -268,7 +267,7 @@ impl Registry {
         self.version
     }
 
-    /// The build of this process: its program, and the digest of its binary.
+    /// The build of this process: its program, and what tells its binary from others.
     ///
     /// # Errors
     ///
