@@ -21,6 +21,7 @@ use settings::{
     DataFolder, Fault, Files, InputFileError, Node, Unit, decode, join, nearest, tree_of,
 };
 
+use crate::binary::binary_digest;
 use crate::failure::Failure;
 use crate::outputs::{OutputFile, OutputsError, OutputsFormat, check_form, encode};
 use crate::prepared::{Verified, VerifyError};
