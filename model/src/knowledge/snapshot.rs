@@ -48,6 +48,8 @@ pub struct Snapshot {
     horizon: f64,
     /// Seconds by which the time of a host is uncertain.
     noise: f64,
+    /// Seconds that no plan is carried out for.
+    least_gain: f64,
 }
 
 impl Snapshot {
@@ -101,6 +103,7 @@ impl Snapshot {
             cost_factor: non_negative(assumptions.cost_factor),
             horizon: non_negative(assumptions.horizon),
             noise: 0.0,
+            least_gain: 0.0,
         }
     }
 
@@ -169,6 +172,16 @@ impl Snapshot {
     pub fn with_noise(self, seconds: f64) -> Self {
         Self {
             noise: non_negative(seconds),
+            ..self
+        }
+    }
+
+    /// The same where no plan counts, carried out or left undone, that makes supersteps shorter by no more than `seconds`;
+    /// without a call of this method any plan does.
+    #[must_use]
+    pub fn with_least_gain(self, seconds: f64) -> Self {
+        Self {
+            least_gain: non_negative(seconds),
             ..self
         }
     }
@@ -272,6 +285,12 @@ impl Snapshot {
     #[must_use]
     pub const fn noise(&self) -> f64 {
         self.noise
+    }
+
+    /// Seconds: a plan that makes supersteps shorter by no more than that is not carried out.
+    #[must_use]
+    pub const fn least_gain(&self) -> f64 {
+        self.least_gain
     }
 
     /// Supersteps for which the placement is expected to stay good, `H`.
