@@ -2,6 +2,7 @@
 //!
 //! A plan is a type here, with its row in [`PLANS`].
 
+mod bound;
 mod greedy_refine;
 mod list;
 mod partition;

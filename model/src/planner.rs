@@ -168,15 +168,22 @@ impl Planner {
             .max(count(TRIAL))
             .min(self.pacing.placed(completed));
         let noise = TimeNoise::new(&snapshot, averaged);
-        let snapshot = snapshot.with_noise(noise.error());
+        let uninterrupted = if expected.owned.is_empty() {
+            superstep
+        } else {
+            superstep * expected.left
+        };
+        let snapshot = snapshot
+            .with_noise(noise.error())
+            .with_least_gain(NOTICEABLE * uninterrupted);
         let present = Assignment::present(&snapshot);
-        let (uninterrupted, predicted) = if expected.owned.is_empty() {
-            (superstep, present.longest())
+        let predicted = if expected.owned.is_empty() {
+            present.longest()
         } else {
             let without = snapshot.clone().without_owners(&expected.owned);
             let predicted = Assignment::present(&without).longest();
             self.lost_time.observe(passed, superstep, predicted);
-            (superstep * expected.left, predicted)
+            predicted
         };
         let call = Call {
             snapshot: &snapshot,
@@ -233,7 +240,9 @@ impl Planner {
     fn propose(&mut self, call: &Call<'_>) -> Proposal {
         let mut draft = self.plan.draft(call.snapshot);
         call.drop_moves_to_busy_hosts(&mut draft.places);
-        let planned = Assignment::new(call.snapshot, &draft.places);
+        let stays = draft.places == call.snapshot.places();
+        let planned = (!stays).then(|| Assignment::new(call.snapshot, &draft.places));
+        let planned = planned.as_ref().unwrap_or(&call.present);
         let balance = CostBenefit {
             present: call.present.superstep(),
             planned: planned.superstep(),
@@ -242,8 +251,7 @@ impl Planner {
         };
         self.model_error.forget_outdated(call.snapshot);
         let gain = (balance.present - balance.planned).get();
-        let is_idle = draft.places == call.snapshot.places()
-            || !call.is_noticeable(gain, self.model_error.seconds());
+        let is_idle = stays || !call.is_noticeable(gain, self.model_error.seconds());
         let verdict = if is_idle || self.model_error.is_rejected(call.snapshot, &draft.places) {
             Verdict::Unchanged
         } else {
@@ -667,7 +675,8 @@ impl Call<'_> {
     }
 }
 
-/// A smaller part of a superstep may be an error of prediction.
+/// A smaller part of a superstep may be an error of prediction: no plan that gains no more is carried out, or counts as
+/// left undone. So plans need not look for less ([`Snapshot::with_least_gain`]).
 const NOTICEABLE: f64 = 0.05;
 
 /// The plan of the call being held, and what it was made from.

@@ -52,6 +52,8 @@ pub struct Snapshot {
     noise: f64,
     /// Hosts that have been looked at for a process.
     candidates: Cell<u64>,
+    /// Seconds that no plan is carried out for.
+    least_gain: f64,
 }
 
 impl Snapshot {
@@ -106,6 +108,7 @@ impl Snapshot {
             horizon: non_negative(assumptions.horizon),
             noise: 0.0,
             candidates: Cell::new(0),
+            least_gain: 0.0,
         }
     }
 
@@ -174,6 +177,16 @@ impl Snapshot {
     pub fn with_noise(self, seconds: f64) -> Self {
         Self {
             noise: non_negative(seconds),
+            ..self
+        }
+    }
+
+    /// The same where no plan counts, carried out or left undone, that makes supersteps shorter by no more than `seconds`;
+    /// without a call of this method any plan does.
+    #[must_use]
+    pub fn with_least_gain(self, seconds: f64) -> Self {
+        Self {
+            least_gain: non_negative(seconds),
             ..self
         }
     }
@@ -277,6 +290,12 @@ impl Snapshot {
     #[must_use]
     pub const fn noise(&self) -> f64 {
         self.noise
+    }
+
+    /// Seconds: a plan that makes supersteps shorter by no more than that is not carried out.
+    #[must_use]
+    pub const fn least_gain(&self) -> f64 {
+        self.least_gain
     }
 
     /// Supersteps for which the placement is expected to stay good, `H`.

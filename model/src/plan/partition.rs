@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::SetId;
 
+use super::bound::least_superstep;
+use super::portfolio::EQUAL;
 use crate::Snapshot;
 use crate::bounded::count;
 use crate::knowledge::PartialAssignment;
@@ -25,11 +27,16 @@ struct Quotas {
 /// For every choice of Sets and two estimates of what messages between them take, the graph is divided in two ways:
 /// grown from one process after the other, and refined from the present placement by moving the processes whose move
 /// cuts least (Fiduccia and Mattheyses, 1982). Within a Set a process stays on its host if that is not overloaded.
-/// Some placements may be equal.
-pub(super) fn partitions(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)> {
+/// Some placements may be equal. Sets on which no placement would be better than the present one, with supersteps of
+/// `present` seconds, are left out.
+pub(super) fn partitions(snapshot: &Snapshot, present: f64) -> Vec<(&'static str, Vec<usize>)> {
     let mut all = Vec::new();
     let mut traversals: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for sets in choices(snapshot) {
+        let least = least_superstep(snapshot, |set| sets.contains(&set));
+        if present * (1.0 - EQUAL) <= least {
+            continue;
+        }
         let is_single = sets.len() == 1;
         for crosses in [true, false] {
             if is_single && crosses {
@@ -378,7 +385,7 @@ mod tests {
                 .count()
         };
         assert_eq!(crossings(snapshot.places()), 8);
-        let plans = partitions(&snapshot);
+        let plans = partitions(&snapshot, f64::INFINITY);
         let both = plans.iter().filter(|(name, places)| {
             let first = places.iter().filter(|host| **host < 4).count();
             *name == "grown" && first == 4
@@ -392,7 +399,7 @@ mod tests {
     #[test]
     fn every_process_has_a_host_of_the_sets_that_are_used() {
         let snapshot = ring(12, |rank| rank % 8);
-        for (name, places) in partitions(&snapshot) {
+        for (name, places) in partitions(&snapshot, f64::INFINITY) {
             assert_eq!(places.len(), 12, "{name}");
             assert!(places.iter().all(|host| *host < 8), "{name}");
         }

@@ -1,5 +1,6 @@
 //! Several plans, and the best of them; local search, and dropping of moves that do not pay.
 
+use super::bound::least_superstep;
 use super::greedy_refine::{GreedyRefine, greedy};
 use super::partition::partitions;
 use super::{Alternative, Draft, Plan};
@@ -13,7 +14,12 @@ use crate::{Assignment, MigrationSchedule, Snapshot};
 /// any cost.
 ///
 /// [`GreedyRefine`], a greedy assignment from scratch, the graph divided among Sets, and local search from the present
-/// placement and from the best of all others.
+/// placement and from the best of all others. The graph is not divided among Sets on which no placement would be better
+/// than the present one.
+///
+/// Nothing is searched for if no placement would make supersteps noticeably shorter than the present one
+/// ([`Snapshot::least_gain`]): the bound [`least_superstep`] is at most as long as any of them, so none that could be found
+/// would gain more, and one that gains no more is never carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Portfolio;
 
@@ -31,25 +37,60 @@ struct Best {
     messages: usize,
 }
 
+/// A plan that may be looked at again.
+struct Drafted {
+    longest: f64,
+    alternative: Alternative,
+    places: Vec<usize>,
+}
+
+impl Drafted {
+    fn new(name: &str, assignment: &Assignment<'_>) -> Self {
+        Self {
+            longest: assignment.longest(),
+            alternative: Alternative::new(name, assignment),
+            places: assignment.places().to_vec(),
+        }
+    }
+}
+
 impl Plan for Portfolio {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
+        let present = Assignment::present(snapshot);
+        if may_gain(snapshot, present.longest()) {
+            return Self::search(snapshot, present);
+        }
+        Draft {
+            places: snapshot.places().to_vec(),
+            alternatives: Vec::new(),
+            choice: None,
+            shortest: None,
+        }
+    }
+}
+
+impl Portfolio {
+    /// The best plan, searched for although there may be none.
+    pub(crate) fn search<'a>(snapshot: &'a Snapshot, present: Assignment<'a>) -> Draft {
         let mut best = Best {
-            objective: Assignment::present(snapshot).objective(),
+            objective: present.objective(),
             moves: 0,
             places: snapshot.places().to_vec(),
             alternatives: Vec::new(),
             seeds: Vec::new(),
             messages: MESSAGES_MAX,
         };
-        let plans = plans(snapshot).into_iter();
-        let assign =
-            |(name, places): (&'static str, Vec<usize>)| (name, Assignment::new(snapshot, &places));
-        let mut plans: Vec<(&str, Assignment<'_>)> = plans.map(assign).collect();
-        plans.sort_by(|one, other| one.1.longest().total_cmp(&other.1.longest()));
-        let shortest = plans.first();
-        let shortest = shortest.map(|(name, assignment)| Alternative::new(name, assignment));
-        for (name, assignment) in plans {
-            best.consider(name, snapshot, assignment);
+        let plans = plans(snapshot, present.longest()).into_iter();
+        drop(present);
+        // One after the other: they take more memory than the places.
+        let drafted =
+            plans.map(|(name, places)| Drafted::new(name, &Assignment::new(snapshot, &places)));
+        let mut drafted: Vec<Drafted> = drafted.collect();
+        drafted.sort_by(|one, other| one.longest.total_cmp(&other.longest));
+        let shortest = drafted.first().map(|plan| plan.alternative.clone());
+        for plan in drafted {
+            let places = plan.places.clone();
+            best.consider(snapshot, plan, || Assignment::new(snapshot, &places));
         }
         if best.moves == 0 {
             best.consider_parts(snapshot);
@@ -64,16 +105,19 @@ impl Plan for Portfolio {
     }
 }
 
-/// All plans from which searches may begin, none twice.
-fn plans(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)> {
+/// Whether some plan may be chosen and carried out where supersteps take `present` seconds.
+fn may_gain(snapshot: &Snapshot, present: f64) -> bool {
+    let least = snapshot.least_gain().max(EQUAL * present);
+    least < present - least_superstep(snapshot, |_| true)
+}
+
+/// All plans from which searches may begin where supersteps take `present` seconds, none twice.
+fn plans(snapshot: &Snapshot, present: f64) -> Vec<(&'static str, Vec<usize>)> {
     let greedy = greedy(snapshot);
     let refined = GreedyRefine::new(TOLERANCE).refine(&greedy, snapshot);
-    let greedy = [
-        ("greedy-refine", refined),
-        ("greedy", greedy.places().to_vec()),
-    ];
+    let greedy = [("greedy-refine", refined), ("greedy", greedy.into_places())];
     let mut plans: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    for (name, places) in greedy.into_iter().chain(partitions(snapshot)) {
+    for (name, places) in greedy.into_iter().chain(partitions(snapshot, present)) {
         if plans.iter().all(|(_, other)| *other != places) {
             plans.push((name, places));
         }
@@ -82,27 +126,41 @@ fn plans(snapshot: &Snapshot) -> Vec<(&'static str, Vec<usize>)> {
 }
 
 impl Best {
-    fn consider(&mut self, name: &str, snapshot: &Snapshot, mut assignment: Assignment<'_>) {
+    /// Drops the moves of `plan`, which is the `assignment`, that do not pay, and takes it if it is the best one.
+    fn consider<'a>(
+        &mut self,
+        snapshot: &'a Snapshot,
+        mut plan: Drafted,
+        assignment: impl FnOnce() -> Assignment<'a>,
+    ) {
         // Even without any cost it would be no better than the best one.
-        let is_hopeless = self.objective <= snapshot.horizon() * assignment.longest();
+        let is_hopeless = self.objective <= snapshot.horizon() * plan.longest;
         // A move changes the messages of all processes of two hosts.
         let of_host = snapshot.graph().messages() / snapshot.hosts().len().max(1);
-        let messages = assignment.moved().count() * (1 + of_host);
-        if !is_hopeless && messages <= self.messages {
+        let moves = usize::try_from(plan.alternative.moves).unwrap_or(usize::MAX);
+        let messages = moves.saturating_mul(1 + of_host);
+        if 0 < moves && !is_hopeless && messages <= self.messages {
             self.messages -= messages;
+            let mut assignment = assignment();
             trim(snapshot, &mut assignment);
+            plan.alternative = Alternative::new(&plan.alternative.name, &assignment);
+            plan.places = assignment.places().to_vec();
         }
-        let alternative = Alternative::new(name, &assignment);
+        let Drafted {
+            alternative,
+            places,
+            ..
+        } = plan;
         let objective = snapshot.horizon() * alternative.superstep.get() + alternative.cost.get();
-        self.seeds.push((objective, assignment.places().to_vec()));
         let is_better = objective < self.objective * (1.0 - EQUAL);
         let is_simpler =
             objective <= self.objective * (1.0 + EQUAL) && alternative.moves < self.moves;
         if is_better || is_simpler {
             self.objective = self.objective.min(objective);
             self.moves = alternative.moves;
-            self.places = assignment.places().to_vec();
+            self.places.clone_from(&places);
         }
+        self.seeds.push((objective, places));
         self.alternatives.push(alternative);
     }
 
@@ -122,7 +180,7 @@ impl Best {
             tolerance *= step;
             let places = GreedyRefine::new(tolerance).refine(&greedy, snapshot);
             let part = Assignment::new(snapshot, &places);
-            self.consider("greedy-refine", snapshot, part);
+            self.consider(snapshot, Drafted::new("greedy-refine", &part), || part);
         }
     }
 
@@ -139,13 +197,14 @@ impl Best {
         for places in searched {
             let mut assignment = Assignment::new(snapshot, &places);
             search(snapshot, &mut assignment);
-            self.consider("search", snapshot, assignment);
+            let plan = Drafted::new("search", &assignment);
+            self.consider(snapshot, plan, || assignment);
         }
     }
 }
 
 /// Part by which objectives may differ that count as equal; then the plan with fewer moves is the better one.
-const EQUAL: f64 = 1e-3;
+pub(super) const EQUAL: f64 = 1e-3;
 
 /// How many plans a search begins from, in addition to the present placement.
 const SEARCHED: usize = 3;
@@ -303,16 +362,19 @@ impl Critical {
             }
             for host in self.targets(snapshot, assignment, *process) {
                 *evaluated += 1;
-                let after = assignment.after_move(*process, host);
-                if limit <= after {
-                    continue;
-                }
+                let cost = snapshot.migration(*process, host);
                 let longer = assignment.interruption_after_move(*process, host);
-                if limit <= after + longer {
+                let score = |after: f64| snapshot.horizon() * (after + longer) + cost;
+                // What the work of both hosts says is often enough.
+                let least = assignment.least_after_move(*process, host);
+                if limit <= least || limit <= least + longer || best.0 <= score(least) {
                     continue;
                 }
-                let score =
-                    snapshot.horizon() * (after + longer) + snapshot.migration(*process, host);
+                let after = assignment.after_move(*process, host);
+                if limit <= after || limit <= after + longer {
+                    continue;
+                }
+                let score = score(after);
                 if score < best.0 {
                     best = (score, Some([Some((*process, host)), None]));
                 }
@@ -372,6 +434,9 @@ impl Critical {
                 }
                 for other in assignment.residents(host) {
                     *evaluated += 1;
+                    if best.0 <= assignment.least_after_swap(*process, *other) {
+                        continue;
+                    }
                     let after = assignment.after_swap(*process, *other);
                     if after < best.0 {
                         best = (after, Some([Some((*process, host)), Some((*other, own))]));
@@ -435,7 +500,9 @@ pub(super) fn trim(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     for (_, process) in moved {
         let (from, to) = (snapshot.places()[process], assignment.places()[process]);
         // The hosts and links concerned alone would take longer.
-        if objective < supersteps(assignment.after_move(process, from), shortest) {
+        if objective < supersteps(assignment.least_after_move(process, from), shortest)
+            || objective < supersteps(assignment.after_move(process, from), shortest)
+        {
             continue;
         }
         assignment.put(process, from);

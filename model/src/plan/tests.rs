@@ -300,6 +300,8 @@ fn no_more_time_is_predicted_after_a_move_than_a_superstep_takes_then() {
             return Ok(());
         }
         let predicted = assignment.after_move(process, host);
+        let least = assignment.least_after_move(process, host);
+        prop_assert!(least <= predicted, "{least} against {predicted}");
         assignment.put(process, host);
         let after = assignment.longest();
         prop_assert!(predicted <= after + 1e-9, "{after} against {predicted}");

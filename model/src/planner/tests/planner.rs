@@ -11,6 +11,7 @@ use crate::{
 
 mod noisy;
 mod owners;
+mod search;
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
 ///
