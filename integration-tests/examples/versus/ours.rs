@@ -55,7 +55,7 @@ pub(crate) fn run(
         digest == found
     } else {
         *digest = Some(found.to_owned());
-        let mut result = Vec::new();
+        let mut result: Vec<u8> = Vec::new();
         for file in application.files() {
             result.extend(numbers(&fs::read(outputs.join(file))?)?);
         }

@@ -474,6 +474,7 @@ struct Tile {
 }
 
 /// Where the elements of column `k` below the diagonal are, for the rows that a process holds.
+#[derive(Clone, Copy)]
 enum Multipliers<'a> {
     /// In the rows themselves, left of what is updated.
     Own,
