@@ -8,6 +8,7 @@
 
 mod background;
 pub mod batch;
+mod binary;
 pub mod cluster;
 mod experiment;
 mod failure;

@@ -1,12 +1,8 @@
 //! What made a result: the program, its build, and the configuration; and results as programs read them, headed by it.
 
-use std::env;
 use std::fmt::{self, Write as _};
 use std::fs;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::io::{self, Write};
 
 use protocol::Build;
 use serde::Serialize;
@@ -439,40 +435,6 @@ impl Hashed {
     }
 }
 
-/// The SHA-256 of the binary that this process runs. It is computed once.
-///
-/// # Errors
-///
-/// If the binary cannot be read.
-pub(crate) fn binary_digest() -> Result<[u8; Build::DIGEST_LEN], String> {
-    static DIGEST: OnceLock<Result<[u8; Build::DIGEST_LEN], String>> = OnceLock::new();
-    let computed = DIGEST.get_or_init(|| {
-        let digest = binary().and_then(|path| digest_of(File::open(path)?));
-        digest.map_err(|error| format!("the binary of this process cannot be read: {error}"))
-    });
-    computed.clone()
-}
-
-/// The file of the binary. On Linux it stays the running one, even if another has replaced it in its folder.
-fn binary() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        Ok(PathBuf::from("/proc/self/exe"))
-    } else {
-        env::current_exe()
-    }
-}
-
-fn digest_of(mut binary: impl Read) -> io::Result<[u8; Build::DIGEST_LEN]> {
-    let mut hash = Sha256::new();
-    let mut part = vec![0; 1 << 18];
-    loop {
-        match binary.read(&mut part)? {
-            0 => return Ok(hash.finalize().into()),
-            count => hash.update(&part[..count]),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -540,12 +502,5 @@ mod tests {
         let table = CsvTable::with_header(Answer::SCHEMA, &provenance(), ["name", "number"]);
         let text = table.unwrap().text().unwrap();
         assert_eq!(text.lines().last(), Some("name,number"));
-    }
-
-    #[test]
-    fn the_digest_is_that_of_the_file() {
-        let file = fs::read(env::current_exe().unwrap()).unwrap();
-        let expected: [u8; Build::DIGEST_LEN] = Sha256::digest(&file).into();
-        assert_eq!(binary_digest(), Ok(expected));
     }
 }

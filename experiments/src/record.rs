@@ -58,7 +58,7 @@ pub struct RecordedBuild {
     pub program: String,
     /// Its version.
     pub version: String,
-    /// The SHA-256 of its binary, in hexadecimal digits.
+    /// What tells its binary from others ([`Build::digest`]), in hexadecimal digits.
     pub sha256: String,
 }
 

@@ -21,10 +21,10 @@ use settings::{
     DataFolder, Fault, Files, InputFileError, Node, Unit, decode, join, nearest, tree_of,
 };
 
+use crate::binary::binary_digest;
 use crate::failure::Failure;
 use crate::outputs::{OutputFile, OutputsError, OutputsFormat, check_form, encode};
 use crate::prepared::{Verified, VerifyError};
-use crate::provenance::binary_digest;
 use crate::scheduler::Scheduler;
 
 pub use workloads::{Common, DealingParameters, ParameterError};
@@ -268,7 +268,7 @@ impl Registry {
         self.version
     }
 
-    /// The build of this process: its program, and the digest of its binary.
+    /// The build of this process: its program, and what tells its binary from others.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The build of a program: its name, its version, and the digest of its binary.
+//! The build of a program: its name, its version, and what tells its binary from others.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl Build {
     /// The number of bytes of a digest.
     pub const DIGEST_LEN: usize = 32;
 
-    /// The build of `program` whose binary has the SHA-256 `digest`.
+    /// The build of `program` whose binary differs from those of other builds by `digest`, a SHA-256.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Build {
         &self.version
     }
 
-    /// The SHA-256 of its binary.
+    /// What tells its binary from others: a SHA-256.
     #[must_use]
     pub const fn digest(&self) -> &[u8; Self::DIGEST_LEN] {
         &self.digest

@@ -26,7 +26,7 @@ pub struct Swept {
     pub plan: Plan,
     /// Name and version of the program.
     pub(super) version: String,
-    /// SHA-256 of its binary.
+    /// What tells its binary from others, in hexadecimal digits.
     pub(super) build: String,
     /// The combinations with results; each is the experiment at the same place in the results.
     pub points: Vec<Point>,

@@ -556,7 +556,7 @@ pub struct JobDescription {
     pub program: String,
     /// Its version.
     pub version: String,
-    /// The SHA-256 of its binary, in hexadecimal digits.
+    /// What tells its binary from others, in hexadecimal digits.
     pub build: String,
     /// The experiment, as the user wrote it.
     pub experiment: String,

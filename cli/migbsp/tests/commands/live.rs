@@ -56,7 +56,21 @@ pub(crate) mod under_way;
 mod up;
 mod watch;
 
+use std::ops::Range;
+
 use sha2::{Digest, Sha256};
+
+/// What a build is known by whose binary has these bytes: the digest of the build ID that its linker has written.
+pub(crate) fn identity_of(binary: &[u8]) -> String {
+    build_id(binary).map_or_else(|| digest_of(binary), |id| digest_of(&binary[id]))
+}
+
+/// Where a binary has its build ID, if it has one: behind the lengths of its name and its own, its type, and its name.
+pub(crate) fn build_id(binary: &[u8]) -> Option<Range<usize>> {
+    let is_head = |head: &[u8]| head[..4] == [4, 0, 0, 0] && &head[8..] == b"\x03\0\0\0GNU\0";
+    let at = binary.windows(16).position(is_head)?;
+    Some(at + 16..at + 16 + usize::from(binary[at + 4]))
+}
 
 /// The SHA-256 of a file with these bytes.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::invocation::BINARY;
 use crate::live::cluster::Cluster;
-use crate::live::digest_of;
 use crate::live::under_way::UnderWay;
+use crate::live::{build_id, identity_of};
 
 /// Starts `copy` in the place of the binary, with these options behind its own.
 fn copy(options: &str) -> [String; 3] {
@@ -28,15 +28,18 @@ fn join(cluster: &mut Cluster, starter: &[String; 3], role: &str) {
     cluster.join_as(&[shell, option, script, "sh"], role, "s0");
 }
 
-/// Puts `copy` into the folder of `cluster`: the binary with bytes behind its end, which execute as it does. Returns
-/// the first digits of both digests.
+/// Puts `copy` into the folder of `cluster`: the binary with another build ID and with bytes behind its end, which
+/// execute as it does. Returns the first digits of both digests.
 fn write_copy(cluster: &Cluster) -> (String, String) {
     let path = cluster.folder.path().join("copy");
     // Its mode is copied, too.
     fs::copy(BINARY, &path).unwrap();
     let mut bytes = fs::read(BINARY).unwrap();
-    let short = |bytes: &[u8]| digest_of(bytes)[..12].to_owned();
+    let short = |bytes: &[u8]| identity_of(bytes)[..12].to_owned();
     let original = short(&bytes);
+    if let Some(id) = build_id(&bytes) {
+        bytes[id.start] ^= 1;
+    }
     bytes.extend_from_slice(b"another build");
     fs::write(&path, &bytes).unwrap();
     (original, short(&bytes))

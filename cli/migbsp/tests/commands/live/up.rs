@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::invocation::{BINARY, Folder, root};
 use crate::live::cluster::{Cluster, HEAT};
-use crate::live::digest_of;
+use crate::live::identity_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 use crate::schemas;
 
@@ -104,7 +104,7 @@ fn nodes_say_how_they_are() {
         assert_eq!(build, &shown["build"]);
         assert_eq!(build["program"], "migbsp");
         assert_eq!(build["version"], env!("CARGO_PKG_VERSION"));
-        assert_eq!(build["sha256"], digest_of(&fs::read(BINARY).unwrap()));
+        assert_eq!(build["sha256"], identity_of(&fs::read(BINARY).unwrap()));
         assert_eq!((&node["jobs"], &node["client"]), (&0.into(), &().into()));
     }
 }
