@@ -126,11 +126,12 @@ impl Attainable {
                 };
                 Instructions(load.saturating_add(amount)).as_f64() / speed
             };
-            let soonest = classes
+            let (end, soonest) = classes
                 .iter_mut()
-                .min_by(|a, b| end(a).total_cmp(&end(b)))
+                .map(|class| (end(class), class))
+                .min_by(|(a, _), (b, _)| a.total_cmp(b))
                 .expect("a platform has processors");
-            longest = longest.max(end(soonest));
+            longest = longest.max(end);
             let load = if 0 < soonest.2 {
                 soonest.2 -= 1;
                 0
