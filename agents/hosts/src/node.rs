@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fmt;
 use std::future::{self, Future};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -25,6 +27,8 @@ use protocol::transport::{
 };
 use protocol::{Fault, Frame, JobMessage, Message, Reached, Status, Submit, displayed};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinError;
+use tokio::time::Sleep;
 use tracing::Span;
 
 use crate::Machine;
@@ -59,6 +63,9 @@ pub struct Node {
     pub speed: Option<InstructionsPerSecond>,
     /// How long computations last, compared with the processor time that they take.
     pub pace: Pace,
+    /// How long the thread that carries messages looks for the next one of a job again and again before it sleeps; zero: not at all.
+    /// Only where nothing else needs its processor.
+    pub spin: Duration,
     /// The processes of the operating system whose computation does not count as external load.
     pub scope: LoadScope,
     /// The folders to which it may write checkpoints.
@@ -137,7 +144,8 @@ impl Node {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
             let (bounds, build) = (Bounds::default(), self.builds.own.clone());
-            let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
+            let endpoint =
+                Endpoint::bind_local(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let endpoint = Arc::new(endpoint);
             credentials::follow(&endpoint, Follower::Own(self.reload));
@@ -161,7 +169,7 @@ impl Node {
             let (workloads, folders) = (self.workloads, (self.checkpoints, self.outputs));
             let (shell, events) = NodeShell::new(
                 endpoint,
-                machine,
+                (machine, self.spin),
                 abandoned,
                 (parts, leading),
                 workloads,
@@ -180,8 +188,14 @@ impl Node {
                 let snapshot = move |see: &mut dyn FnMut(&Snapshot<'_>)| shown.show(see);
                 drop(actix_rt::spawn(metrics::serve(listener, totals, snapshot)));
             }
+            // A task of its own: the runtime asks the system for events before it goes on with this one, which is none.
+            let serving = actix_rt::spawn(Rc::clone(&shell).serve(events));
             tokio::select! {
-                () = Rc::clone(&shell).serve(events) => {}
+                served = serving => {
+                    if let Err(panicked) = served.map_err(JoinError::try_into_panic) {
+                        panic::resume_unwind(panicked.expect("it is not aborted"));
+                    }
+                }
                 () = shell.leave_after(leave) => {}
                 reason = shell.stuck() => return Err(NodeError::Stuck(reason)),
             }
@@ -205,6 +219,7 @@ impl fmt::Debug for Node {
 struct NodeShell {
     endpoint: Arc<Endpoint>,
     machine: Machine,
+    spin: Duration,
     workloads: Vec<String>,
     checkpoints: CheckpointFolders,
     outputs: OutputFolder,
@@ -248,7 +263,7 @@ impl NodeShell {
     /// The shell of the node that consists of `parts`, and the events of its clients.
     fn new(
         endpoint: Arc<Endpoint>,
-        machine: Machine,
+        (machine, spin): (Machine, Duration),
         abandoned: AbandonedSupersteps,
         (parts, leading): (NodeParts, Leading),
         workloads: Vec<String>,
@@ -259,6 +274,7 @@ impl NodeShell {
         let shell = Self {
             endpoint,
             machine,
+            spin,
             workloads,
             checkpoints,
             outputs,
@@ -281,10 +297,12 @@ impl NodeShell {
     /// Tells the node what happens and performs what it decides, until the endpoint is closed.
     async fn serve(self: Rc<Self>, mut events: mpsc::Receiver<NodeEvent>) {
         let mut job = JobPart::None;
+        let mut timer = Timer::new();
         loop {
             self.perform_all(&mut job).await;
-            let timeout = self.node.borrow().next_timeout();
+            timer.set(self.node.borrow().next_timeout());
             let takes_peer_events = self.node.borrow().takes_peer_events();
+            let spins = !self.spin.is_zero() && job.waits_for_nodes();
             tokio::select! {
                 peer = self.endpoint.accept() => match peer {
                     Some(peer) => self.connected(peer),
@@ -298,7 +316,8 @@ impl NodeShell {
                     }
                     Next::Connected(peer) => self.connected(*peer),
                 },
-                () = sleep_until(timeout) => self.handle(NodeEvent::Tick),
+                () = timer.passed() => self.handle(NodeEvent::Tick),
+                never = spin(self.spin), if spins => match never {},
             }
         }
     }
@@ -754,6 +773,15 @@ async fn next_of(job: &mut JobPart, takes_peer_events: bool) -> Next {
     }
 }
 
+/// Has the runtime look for events again and again for `limit`, in which it does not sleep. Never completes.
+async fn spin(limit: Duration) -> Infallible {
+    let began = Clock::now();
+    while began.elapsed() < limit {
+        tokio::task::yield_now().await;
+    }
+    future::pending().await
+}
+
 /// What the shell has of the job of its node.
 #[derive(Default)]
 enum JobPart {
@@ -762,6 +790,16 @@ enum JobPart {
     Live(Box<LiveJob>),
     /// The node has left the session of a view.
     Suspended(JobLog),
+}
+
+impl JobPart {
+    /// Whether there is a job whose threads execute nothing, so that it goes on with a message of another node.
+    fn waits_for_nodes(&self) -> bool {
+        match self {
+            Self::Live(live) => !live.is_computing(),
+            Self::None | Self::Suspended(_) => false,
+        }
+    }
 }
 
 /// The reason with which connections to nodes close at the end of a job.
@@ -776,10 +814,33 @@ fn reason(end: &JobEnd) -> &str {
 /// The reason with which they close when a node leaves the session.
 const SUSPENDED: &str = "the view is over";
 
-async fn sleep_until(at: Option<Clock>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => future::pending().await,
+/// The time of the next event. It is seldom another one after an event, and setting a timer takes as long as handling most of them.
+struct Timer {
+    at: Option<Clock>,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Timer {
+    fn new() -> Self {
+        Self {
+            at: None,
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        }
+    }
+
+    fn set(&mut self, at: Option<Clock>) {
+        if let Some(at) = at.filter(|_| at != self.at) {
+            self.sleep.as_mut().reset(at.into());
+        }
+        self.at = at;
+    }
+
+    /// Waits until it has passed, for ever if it is not set.
+    async fn passed(&mut self) {
+        match self.at {
+            Some(_) => self.sleep.as_mut().await,
+            None => future::pending().await,
+        }
     }
 }
 
