@@ -61,8 +61,6 @@ pub(super) struct LiveJob {
     peers: BTreeMap<HostId, Sender>,
     agents: Option<Addr<HostAgents>>,
     pool: Option<Pool>,
-    /// The number of supersteps that its threads have and have not reported.
-    computing: usize,
     departures: Departures,
     /// Where checkpoints are written, if they are.
     checkpoints: CheckpointPlace,
@@ -156,7 +154,6 @@ impl LiveJob {
             peers: BTreeMap::new(),
             agents: None,
             pool: None,
-            computing: 0,
             departures: Departures::new(events.own.0.clone()),
             checkpoints: CheckpointPlace {
                 job: (begun.job, begun.processes, begun.keep),
@@ -187,20 +184,13 @@ impl LiveJob {
             Some(done) = executed.1.recv() => {
                 let more = iter::from_fn(|| executed.1.try_recv().ok());
                 let all = iter::once(done).chain(more.take(INPUTS_AT_ONCE));
-                let all: Vec<Done> = all.flatten().collect();
-                self.computing -= all.len();
-                Next::Event(JobEvent::Executed(all))
+                Next::Event(JobEvent::Executed(all.flatten().collect()))
             }
             Some(event) = own.1.recv() => Next::Event(event),
             Some(state) = states.1.recv() => Next::Event(state),
             Some(peer) = self.connected.1.recv() => Next::Connected(Box::new(peer)),
             Some(event) = peers.1.recv(), if takes_peer_events => Next::Event(event),
         }
-    }
-
-    /// Whether its threads execute supersteps.
-    pub(super) const fn is_computing(&self) -> bool {
-        0 < self.computing
     }
 
     /// The next of the events of other nodes that have happened already.
@@ -240,7 +230,6 @@ impl LiveJob {
             }
             JobAction::Execute(tasks) => {
                 if let Some(pool) = &self.pool {
-                    self.computing += tasks.len();
                     pool.execute(tasks.into_iter());
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::fmt;
 use std::future::{self, Future};
 use std::io;
@@ -63,9 +62,6 @@ pub struct Node {
     pub speed: Option<InstructionsPerSecond>,
     /// How long computations last, compared with the processor time that they take.
     pub pace: Pace,
-    /// How long the thread that carries messages looks for the next one of a job again and again before it sleeps; zero: not at all.
-    /// Only where nothing else needs its processor.
-    pub spin: Duration,
     /// The processes of the operating system whose computation does not count as external load.
     pub scope: LoadScope,
     /// The folders to which it may write checkpoints.
@@ -169,7 +165,7 @@ impl Node {
             let (workloads, folders) = (self.workloads, (self.checkpoints, self.outputs));
             let (shell, events) = NodeShell::new(
                 endpoint,
-                (machine, self.spin),
+                machine,
                 abandoned,
                 (parts, leading),
                 workloads,
@@ -219,7 +215,6 @@ impl fmt::Debug for Node {
 struct NodeShell {
     endpoint: Arc<Endpoint>,
     machine: Machine,
-    spin: Duration,
     workloads: Vec<String>,
     checkpoints: CheckpointFolders,
     outputs: OutputFolder,
@@ -263,7 +258,7 @@ impl NodeShell {
     /// The shell of the node that consists of `parts`, and the events of its clients.
     fn new(
         endpoint: Arc<Endpoint>,
-        (machine, spin): (Machine, Duration),
+        machine: Machine,
         abandoned: AbandonedSupersteps,
         (parts, leading): (NodeParts, Leading),
         workloads: Vec<String>,
@@ -274,7 +269,6 @@ impl NodeShell {
         let shell = Self {
             endpoint,
             machine,
-            spin,
             workloads,
             checkpoints,
             outputs,
@@ -302,7 +296,6 @@ impl NodeShell {
             self.perform_all(&mut job).await;
             timer.set(self.node.borrow().next_timeout());
             let takes_peer_events = self.node.borrow().takes_peer_events();
-            let spins = !self.spin.is_zero() && job.waits_for_nodes();
             tokio::select! {
                 peer = self.endpoint.accept() => match peer {
                     Some(peer) => self.connected(peer),
@@ -317,7 +310,6 @@ impl NodeShell {
                     Next::Connected(peer) => self.connected(*peer),
                 },
                 () = timer.passed() => self.handle(NodeEvent::Tick),
-                never = spin(self.spin), if spins => match never {},
             }
         }
     }
@@ -773,15 +765,6 @@ async fn next_of(job: &mut JobPart, takes_peer_events: bool) -> Next {
     }
 }
 
-/// Has the runtime look for events again and again for `limit`, in which it does not sleep. Never completes.
-async fn spin(limit: Duration) -> Infallible {
-    let began = Clock::now();
-    while began.elapsed() < limit {
-        tokio::task::yield_now().await;
-    }
-    future::pending().await
-}
-
 /// What the shell has of the job of its node.
 #[derive(Default)]
 enum JobPart {
@@ -790,16 +773,6 @@ enum JobPart {
     Live(Box<LiveJob>),
     /// The node has left the session of a view.
     Suspended(JobLog),
-}
-
-impl JobPart {
-    /// Whether there is a job whose threads execute nothing, so that it goes on with a message of another node.
-    fn waits_for_nodes(&self) -> bool {
-        match self {
-            Self::Live(live) => !live.is_computing(),
-            Self::None | Self::Suspended(_) => false,
-        }
-    }
 }
 
 /// The reason with which connections to nodes close at the end of a job.

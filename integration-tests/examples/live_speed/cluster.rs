@@ -216,9 +216,6 @@ pub(crate) fn node() -> anyhow::Result<()> {
         exit_when_stuck: None,
         speed: InstructionsPerSecond::new(1e9).ok(),
         pace: Pace::Share(Share::WHOLE),
-        spin: env::var(SPIN)
-            .map_or(Ok(0), |spin| spin.parse())
-            .map(Duration::from_micros)?,
         scope: LoadScope::Siblings,
         checkpoints: CheckpointFolders::default(),
         outputs: OutputFolder::default(),
@@ -228,9 +225,6 @@ pub(crate) fn node() -> anyhow::Result<()> {
     node.run(say_where, std::future::pending())?;
     Ok(())
 }
-
-/// The variable of nodes that says for how many microseconds they spin.
-pub(crate) const SPIN: &str = "LIVE_SPEED_SPIN";
 
 /// A validity of `seconds` from now on.
 pub(crate) fn validity(seconds: u64) -> anyhow::Result<Validity> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::cases::{costs, median, supersteps};
-use crate::cluster::{Cluster, SPIN};
+use crate::cluster::Cluster;
 use crate::job::{Calls, Case, Reduces};
 
 /// A case in words of the form `key=number`.
@@ -16,8 +16,6 @@ pub(crate) struct CustomCase {
     sets: usize,
     /// How often the case is run, on the same nodes.
     runs: u32,
-    /// How long nodes spin, us.
-    spin: u64,
     case: Case,
 }
 
@@ -25,7 +23,7 @@ impl FromStr for CustomCase {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let (mut nodes, mut sets, mut runs, mut spin) = (2, 1, 1, 0);
+        let (mut nodes, mut sets, mut runs) = (2, 1, 1);
         let mut case = Case::empty(8, 2000);
         for word in text.split_whitespace() {
             let (key, value) = word.split_once('=').context("key=number is expected")?;
@@ -33,7 +31,6 @@ impl FromStr for CustomCase {
             match key {
                 "nodes" => nodes = usize::try_from(number)?,
                 "sets" => sets = usize::try_from(number)?,
-                "spin" => spin = number,
                 "runs" => runs = u32::try_from(number)?,
                 "processes" => case.processes = u32::try_from(number)?,
                 "supersteps" => case.supersteps = number,
@@ -51,7 +48,6 @@ impl FromStr for CustomCase {
             nodes,
             sets,
             runs,
-            spin,
             case,
         })
     }
@@ -59,8 +55,7 @@ impl FromStr for CustomCase {
 
 /// Runs the case, and prints a line for each run.
 pub(crate) fn measure(custom: &CustomCase) -> anyhow::Result<()> {
-    let spin = custom.spin.to_string();
-    let cluster = Cluster::start_in(custom.nodes, custom.sets, Some((SPIN, &spin)))?;
+    let cluster = Cluster::start(custom.nodes, custom.sets)?;
     for _ in 0..custom.runs {
         let before = cluster.processor_time();
         let events = cluster.run(&custom.case)?.0;
