@@ -21,7 +21,8 @@
 //! * **A visitor**, a peer that has connected without a job, has narrow windows and short frames. The windows widen
 //!   when a node receives states from a client, whose job it has accepted.
 //! * **An orderly end is announced.** `Sender::close` flushes, then closes; a peer that just stops is a failure.
-//! * **The runtime that carries messages computes nothing else.** A busy thread loses its connections.
+//! * **The runtime that carries messages computes nothing else.** A busy thread loses its connections. Where what sends and receives
+//!   are tasks of one `LocalSet`, those of the endpoint are too (`Endpoint::bind_local`).
 
 mod bounds;
 mod endpoint;
@@ -34,6 +35,7 @@ mod rights;
 mod sender;
 mod session;
 mod state_stream;
+mod tasks;
 mod tls;
 
 pub use bounds::Bounds;

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Message};
-use tokio::sync::mpsc;
 
 use crate::node::Node;
 use crate::process::Process;
@@ -19,19 +18,6 @@ use crate::world::{Event, World};
 pub struct Deliver(pub Event);
 
 impl Message for Deliver {
-    type Result = ();
-}
-
-/// An event among others that go to many actors together.
-#[derive(Debug)]
-pub struct Delivered {
-    /// The event.
-    pub event: Event,
-    /// Dropped once what follows from the event is done.
-    pub _waited_for: mpsc::Sender<std::convert::Infallible>,
-}
-
-impl Message for Delivered {
     type Result = ();
 }
 
@@ -79,15 +65,6 @@ macro_rules! agents {
             fn handle(&mut self, Deliver(event): Deliver, _: &mut Context<Self>) {
                 let AgentContext { rules, world } = &*self.context;
                 self.machine.handle(rules, event, &mut *world.borrow_mut());
-            }
-        }
-
-        impl Handler<Delivered> for $agent {
-            type Result = ();
-
-            fn handle(&mut self, delivered: Delivered, ctx: &mut Context<Self>) {
-                let Delivered { event, _waited_for } = delivered;
-                self.handle(Deliver(event), ctx);
             }
         }
     )*};

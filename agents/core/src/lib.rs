@@ -29,7 +29,7 @@ mod setup;
 mod test_world;
 mod world;
 
-pub use actors::{AgentContext, Deliver, Delivered, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use actors::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 pub use barrier::{Barrier, BarrierTree, Collection, Shape};
 pub use checkpointing::{
     CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, buddies,

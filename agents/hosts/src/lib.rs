@@ -5,8 +5,8 @@
 //! executed by other threads, as many as the node gives processors. What nodes and clients decide is in `machines`; here
 //! are their threads, sockets, files and clocks.
 //!
-//! A busy program does not starve the network, because other threads execute programs. A panic in an agent closes its
-//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and report to it what
+//! A busy program does not starve the network, because other threads execute programs. A panic in an agent ends
+//! the job with a message. The shells perform the actions of a machine in order and report to it what
 //! happens.
 //!
 //! In reading order: `node` and `client` (the shells of the two machines), `live_job` (a job on this

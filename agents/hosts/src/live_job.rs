@@ -1,7 +1,6 @@
 //! The sockets, threads and tasks of a job that runs on a node.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::future::Future;
 use std::iter;
 use std::num::NonZeroU32;
@@ -11,10 +10,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant as Clock;
 
-use actix::{Actor, Addr, Handler};
+use actix::{Actor, Addr, Context, Handler};
 use agents::process_state::ProcessState;
 use agents::{
-    AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
+    AgentContext, Deliberation, Deliver, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
     ProgramType, RunError, SetManager, SetManagerAgent,
 };
 use bsp::reference::contain;
@@ -60,7 +59,7 @@ pub(super) struct LiveJob {
     to_client: Sender,
     log: JobLog,
     peers: BTreeMap<HostId, Sender>,
-    agents: Option<LocalAgents>,
+    agents: Option<Addr<HostAgents>>,
     pool: Option<Pool>,
     departures: Departures,
     /// Where checkpoints are written, if they are.
@@ -223,8 +222,10 @@ impl LiveJob {
                 }
             }
             JobAction::Deliver(deliveries) => {
-                if let Some(agents) = &mut self.agents {
-                    return agents.deliver(deliveries).await.err().and_then(failed);
+                if let Some(agents) = &self.agents {
+                    let handled = agents.send(DeliverAll(deliveries)).await;
+                    let handled = handled.unwrap_or_else(|_| Err(JobError::cluster(NO_AGENTS)));
+                    return handled.err().and_then(failed);
                 }
             }
             JobAction::Execute(tasks) => {
@@ -264,8 +265,11 @@ impl LiveJob {
             }
             JobAction::Depart(order, state) => self.depart(order, *state),
             JobAction::Release(ranks) => {
-                if let Some(agents) = &mut self.agents {
-                    agents.release(ranks);
+                if let Some(agents) = &self.agents {
+                    let released = agents.send(Release(ranks)).await;
+                    return released
+                        .err()
+                        .and_then(|_| failed(JobError::cluster(NO_AGENTS)));
                 }
             }
             JobAction::AdvanceEpoch(epoch) => self.endpoint.advance(epoch),
@@ -388,7 +392,7 @@ impl LiveJob {
         let files = files.take();
         *folder =
             files.map(|files| CheckpointFolder::new(files, *job, started.own, &self.events.own.0));
-        self.agents = Some(LocalAgents::new(started));
+        self.agents = Some(HostAgents::new(started).start());
     }
 
     /// Sends pieces to the buddy. A connection that ends is an event of its own.
@@ -565,6 +569,8 @@ fn decoded(
     }
 }
 
+/// The error of a node whose agents do not answer.
+const NO_AGENTS: &str = "the agents have failed; see the log of their node";
 /// The error of a node that has no folder for files. None is accepted then.
 const NO_FOLDER: &str = "the node has no folder for files of jobs";
 /// States that wait to be handled.
@@ -576,17 +582,65 @@ pub(super) const INPUTS_AT_ONCE: usize = 64;
 /// Nodes that a node calls at a time.
 const CALLS_MAX: usize = 8;
 
-/// The agents of one host.
-struct LocalAgents {
+/// The agents of one host: the actor to which all their events go, and which has each agent handle its own.
+///
+/// The events of a superstep are those of all processes of the host. They come together, as one message of this actor: one for
+/// each agent takes longer than most events.
+struct HostAgents {
     own: HostId,
     context: Rc<AgentContext>,
-    processes: BTreeMap<Rank, Addr<ProcessAgent>>,
-    node: Addr<NodeAgent>,
+    processes: BTreeMap<Rank, ProcessAgent>,
+    node: NodeAgent,
     /// The Manager of the host's Set, if it runs here.
-    manager: Option<(SetId, Addr<SetManagerAgent>)>,
+    manager: Option<(SetId, SetManagerAgent)>,
+    contexts: AgentContexts,
 }
 
-impl LocalAgents {
+/// What the handlers of agents are given: they do not use it, so all agents of a type share one.
+struct AgentContexts {
+    process: Context<ProcessAgent>,
+    node: Context<NodeAgent>,
+    manager: Context<SetManagerAgent>,
+}
+
+/// Events for agents of a host, in this order.
+struct DeliverAll(VecDeque<Delivery>);
+
+impl actix::Message for DeliverAll {
+    type Result = Result<(), JobError>;
+}
+
+/// These processes have left the host, or are done.
+struct Release(Vec<Rank>);
+
+impl actix::Message for Release {
+    type Result = ();
+}
+
+impl Actor for HostAgents {
+    type Context = Context<Self>;
+}
+
+impl Handler<DeliverAll> for HostAgents {
+    type Result = Result<(), JobError>;
+
+    fn handle(&mut self, DeliverAll(all): DeliverAll, _: &mut Context<Self>) -> Self::Result {
+        all.into_iter()
+            .try_for_each(|delivery| self.deliver(delivery))
+    }
+}
+
+impl Handler<Release> for HostAgents {
+    type Result = ();
+
+    fn handle(&mut self, Release(ranks): Release, _: &mut Context<Self>) {
+        for rank in ranks {
+            self.processes.remove(&rank);
+        }
+    }
+}
+
+impl HostAgents {
     /// The agents that start on `own`.
     fn new(started: StartedJob) -> Self {
         let StartedJob {
@@ -599,101 +653,85 @@ impl LocalAgents {
         let context = Rc::new(AgentContext { rules, world });
         let rules = &context.rules;
         let Residents { ranks, manager } = Residents::of(rules, own);
-        let process = |(rank, process)| (rank, ProcessAgent::new(process, &context).start());
+        let process = |(rank, process)| (rank, ProcessAgent::new(process, &context));
         let processes = processes.into_iter().map(process).collect();
         let manager = manager.map(|(set, hosts)| {
             let manager = SetManager::new(rules, set, hosts);
-            (set, SetManagerAgent::new(manager, &context).start())
+            (set, SetManagerAgent::new(manager, &context))
         });
         let node = Node::new(rules, own, ranks);
         Self {
             own,
             processes,
-            node: NodeAgent::new(node, &context).start(),
+            node: NodeAgent::new(node, &context),
             manager,
             context,
+            contexts: AgentContexts {
+                process: Context::new(),
+                node: Context::new(),
+                manager: Context::new(),
+            },
         }
     }
 
-    /// Processes have left, or are done.
-    fn release(&mut self, ranks: Vec<Rank>) {
-        for rank in ranks {
-            self.processes.remove(&rank);
-        }
-    }
-
-    /// Delivers events to agents, in this order to each of them, and waits until all have been handled.
+    /// Has the agent handle the event.
     ///
-    /// They are sent together, because waiting for a mailbox costs more than most events.
-    async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
-        let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
-        let (waited_for, mut handled) = mpsc::channel(1);
-        for delivery in deliveries {
-            self.deliver_one(delivery, &waited_for)?;
-        }
-        drop(waited_for);
-        // No value is sent: the channel closes when all events have been handled.
-        let None = handled.recv().await;
-        let failed = agents.into_iter().find(|agent| !self.lives(*agent));
-        // An actor that is not connected has panicked; the message of the panic is in this node's log.
-        failed.map_or(Ok(()), |agent| {
+    /// # Errors
+    ///
+    /// If it panics, or is not here.
+    fn deliver(&mut self, delivery: Delivery) -> Result<(), JobError> {
+        let to = delivery.to;
+        // The job ends, and with it what the panic has left behind.
+        let handled = panic::catch_unwind(AssertUnwindSafe(|| self.handle_event(delivery)));
+        handled.unwrap_or_else(|_| {
             Err(JobError::cluster(format!(
-                "the agent {agent:?} has failed; see the log of its node"
+                "the agent {to:?} has failed; see the log of its node"
             )))
         })
     }
 
-    fn deliver_one(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
-        let Delivery { to, event } = delivery;
+    fn handle_event(&mut self, Delivery { to, event }: Delivery) -> Result<(), JobError> {
         if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
             let process = Process::new(&self.context.rules, rank, self.own);
             let agent = ProcessAgent::new(process, &self.context);
-            self.processes.insert(rank, agent.start());
+            self.processes.insert(rank, agent);
         }
-        let delivered = Delivered {
-            event,
-            _waited_for: waited_for.clone(),
-        };
+        let AgentContexts {
+            process: of_process,
+            node: of_node,
+            manager: of_manager,
+        } = &mut self.contexts;
+        let own = Address::Node(self.own);
         match to {
-            Address::Process(rank) => send(self.processes.get(&rank), to, delivered),
-            Address::Node(_) => send(self.node(to), to, delivered),
-            Address::SetManager(_) => send(self.manager(to), to, delivered),
-            Address::Client => send::<NodeAgent>(None, to, delivered),
+            Address::Process(rank) => handle(self.processes.get_mut(&rank), to, event, of_process),
+            Address::Node(_) => {
+                let node = Some(&mut self.node).filter(|_| to == own);
+                handle(node, to, event, of_node)
+            }
+            Address::SetManager(set) => {
+                let manager = self.manager.as_mut().filter(|(own, _)| *own == set);
+                handle(manager.map(|(_, agent)| agent), to, event, of_manager)
+            }
+            Address::Client => handle::<NodeAgent>(None, to, event, of_node),
         }
-    }
-
-    fn lives(&self, agent: Address) -> bool {
-        match agent {
-            Address::Process(rank) => self.processes.get(&rank).is_some_and(Addr::connected),
-            Address::Node(_) => self.node(agent).is_some_and(Addr::connected),
-            Address::SetManager(_) => self.manager(agent).is_some_and(Addr::connected),
-            Address::Client => false,
-        }
-    }
-
-    fn node(&self, agent: Address) -> Option<&Addr<NodeAgent>> {
-        Some(&self.node).filter(|_| agent == Address::Node(self.own))
-    }
-
-    fn manager(&self, agent: Address) -> Option<&Addr<SetManagerAgent>> {
-        let (set, manager) = self.manager.as_ref()?;
-        (agent == Address::SetManager(*set)).then_some(manager)
     }
 }
 
-/// Held by each event until its agent has handled it.
-type Token = mpsc::Sender<Infallible>;
-
-fn send<A>(agent: Option<&Addr<A>>, to: Address, delivered: Delivered) -> Result<(), JobError>
+fn handle<A>(
+    agent: Option<&mut A>,
+    to: Address,
+    event: Event,
+    context: &mut Context<A>,
+) -> Result<(), JobError>
 where
-    A: Actor<Context = actix::Context<A>> + Handler<Delivered>,
+    A: Actor<Context = Context<A>> + Handler<Deliver, Result = ()>,
 {
     let Some(agent) = agent else {
-        let event = variant(&delivered.event);
+        let event = variant(&event);
         let problem = format!("{event} for {to:?}, which is not here");
         return Err(JobError::cluster(problem));
     };
-    agent.do_send(delivered);
+    agent.handle(Deliver(event), context);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::future::{self, Future};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -25,6 +26,8 @@ use protocol::transport::{
 };
 use protocol::{Fault, Frame, JobMessage, Message, Reached, Status, Submit, displayed};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinError;
+use tokio::time::Sleep;
 use tracing::Span;
 
 use crate::Machine;
@@ -137,7 +140,8 @@ impl Node {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
             let (bounds, build) = (Bounds::default(), self.builds.own.clone());
-            let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
+            let endpoint =
+                Endpoint::bind_local(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let endpoint = Arc::new(endpoint);
             credentials::follow(&endpoint, Follower::Own(self.reload));
@@ -180,8 +184,14 @@ impl Node {
                 let snapshot = move |see: &mut dyn FnMut(&Snapshot<'_>)| shown.show(see);
                 drop(actix_rt::spawn(metrics::serve(listener, totals, snapshot)));
             }
+            // A task of its own: the runtime asks the system for events before it goes on with this one, which is none.
+            let serving = actix_rt::spawn(Rc::clone(&shell).serve(events));
             tokio::select! {
-                () = Rc::clone(&shell).serve(events) => {}
+                served = serving => {
+                    if let Err(panicked) = served.map_err(JoinError::try_into_panic) {
+                        panic::resume_unwind(panicked.expect("it is not aborted"));
+                    }
+                }
                 () = shell.leave_after(leave) => {}
                 reason = shell.stuck() => return Err(NodeError::Stuck(reason)),
             }
@@ -281,9 +291,10 @@ impl NodeShell {
     /// Tells the node what happens and performs what it decides, until the endpoint is closed.
     async fn serve(self: Rc<Self>, mut events: mpsc::Receiver<NodeEvent>) {
         let mut job = JobPart::None;
+        let mut timer = Timer::new();
         loop {
             self.perform_all(&mut job).await;
-            let timeout = self.node.borrow().next_timeout();
+            timer.set(self.node.borrow().next_timeout());
             let takes_peer_events = self.node.borrow().takes_peer_events();
             tokio::select! {
                 peer = self.endpoint.accept() => match peer {
@@ -298,7 +309,7 @@ impl NodeShell {
                     }
                     Next::Connected(peer) => self.connected(*peer),
                 },
-                () = sleep_until(timeout) => self.handle(NodeEvent::Tick),
+                () = timer.passed() => self.handle(NodeEvent::Tick),
             }
         }
     }
@@ -776,10 +787,33 @@ fn reason(end: &JobEnd) -> &str {
 /// The reason with which they close when a node leaves the session.
 const SUSPENDED: &str = "the view is over";
 
-async fn sleep_until(at: Option<Clock>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => future::pending().await,
+/// The time of the next event. It is seldom another one after an event, and setting a timer takes as long as handling most of them.
+struct Timer {
+    at: Option<Clock>,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Timer {
+    fn new() -> Self {
+        Self {
+            at: None,
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        }
+    }
+
+    fn set(&mut self, at: Option<Clock>) {
+        if let Some(at) = at.filter(|_| at != self.at) {
+            self.sleep.as_mut().reset(at.into());
+        }
+        self.at = at;
+    }
+
+    /// Waits until it has passed, for ever if it is not set.
+    async fn passed(&mut self) {
+        match self.at {
+            Some(_) => self.sleep.as_mut().await,
+            None => future::pending().await,
+        }
     }
 }
 

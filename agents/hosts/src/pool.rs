@@ -98,17 +98,23 @@ impl Worker {
     /// Executes tasks, and reports results when no task is left and the pace of the node has passed, so that the thread
     /// that waits for all of them is woken once.
     fn work(self) {
-        let mut counter = self.processor.counted.and_then(|_| {
+        let counter = self.processor.counted.and_then(|_| {
             let counter = Counter::of_this_thread();
             counter
                 .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
                 .ok()
         });
+        let mut meter = ComputationMeter::new(counter);
         while let Some(first) = self.queue.next() {
             let mut next = Some(first);
             let began = Instant::now();
             let (mut executed, mut computed) = (Vec::new(), Vec::new());
             while let Some(mut task) = next {
+                if task.saving.is_some() || Seconds::ZERO < task.delay {
+                    // The thread copies a state, or sleeps.
+                    self.measure(&mut meter, &mut executed, &mut computed);
+                    meter.stop();
+                }
                 if let Some(saving) = task.saving.take() {
                     self.forks.save(*saving, &*task.program);
                 }
@@ -117,17 +123,21 @@ impl Worker {
                     continue;
                 }
                 let (rank, superstep) = (task.turn.rank, task.turn.superstep);
-                let (latest, computation) = self.entry.execute(rank, superstep, || {
-                    execute(task, self.processor, &self.pace, counter.as_mut())
-                });
-                let has_failed = latest.result.is_err();
-                executed.push(latest);
-                computed.push(computation);
+                let done = self
+                    .entry
+                    .execute(rank, superstep, || execute(task, &mut meter));
+                let has_failed = done.result.is_err();
+                executed.push(done);
+                if meter.is_due() {
+                    self.measure(&mut meter, &mut executed, &mut computed);
+                }
                 if has_failed || executed.len() == REPORTED_TOGETHER {
                     break;
                 }
                 next = self.queue.next_now();
             }
+            self.measure(&mut meter, &mut executed, &mut computed);
+            meter.stop();
             if executed.is_empty() {
                 continue;
             }
@@ -144,6 +154,38 @@ impl Worker {
             if self.done.send(executed).is_err() {
                 return;
             }
+        }
+    }
+
+    /// Adds to `computed` what those of the `executed` supersteps consumed that it does not have yet.
+    fn measure(
+        &self,
+        meter: &mut ComputationMeter,
+        executed: &mut [Done],
+        computed: &mut Vec<Computed>,
+    ) {
+        let consumed = meter.split();
+        for (done, consumed) in executed.iter_mut().skip(computed.len()).zip(consumed) {
+            let of_result = done.result.as_ref().ok();
+            let elsewhere = of_result.map_or(Seconds::ZERO, |executed| executed.elsewhere);
+            let busy = consumed.busy + duration(elsewhere);
+            // The instructions of this thread are not those of a program that computes in another process.
+            let counted = consumed.counted.filter(|_| elsewhere == Seconds::ZERO);
+            // What was computed takes so long at the speed that was measured.
+            let worth = match counted.zip(self.processor.counted) {
+                Some((counted, speed)) => counted / speed,
+                None => busy.as_secs_f64(),
+            };
+            done.work = if self.pace.played().is_some() {
+                of_result.map_or(Instructions::ZERO, |executed| executed.charged)
+            } else {
+                instructions(worth * self.processor.speed.get())
+            };
+            computed.push(Computed {
+                busy,
+                work: done.work,
+                held: done.held,
+            });
         }
     }
 
@@ -167,12 +209,8 @@ impl Worker {
     }
 }
 
-fn execute(
-    task: Task,
-    processor: ProcessorSpeed,
-    pace: &Pace,
-    mut counter: Option<&mut Counter>,
-) -> (Done, Computed) {
+/// Executes a superstep. What it consumed is not known before `meter` is asked.
+fn execute(task: Task, meter: &mut ComputationMeter) -> Done {
     let Task {
         mut program,
         turn,
@@ -182,10 +220,8 @@ fn execute(
     let began = Instant::now();
     thread::sleep(duration(delay));
     let (rank, superstep) = (turn.rank, turn.superstep);
-    let counted_before = counter.as_mut().and_then(|counter| counter.read());
-    let before = thread_time();
     // The program itself is guarded; what encodes and decodes its values is its author's, too.
-    let executed = panic::catch_unwind(AssertUnwindSafe(|| program.execute(turn)));
+    let executed = meter.time(|| panic::catch_unwind(AssertUnwindSafe(|| program.execute(turn))));
     let result = executed.unwrap_or_else(|_| {
         let message =
             "while its messages were encoded or decoded; see the log of its node".to_owned();
@@ -196,40 +232,121 @@ fn execute(
         }
         .into())
     });
-    let elsewhere = result
-        .as_ref()
-        .map_or(Seconds::ZERO, |executed| executed.elsewhere);
-    let busy = thread_time().saturating_sub(before) + duration(elsewhere);
-    // The instructions of this thread are not those of a program that computes in another process.
-    let counter = counter.filter(|_| elsewhere == Seconds::ZERO);
-    let counted = counter
-        .and_then(|counter| counter.read())
-        .zip(counted_before);
-    let charged = result
-        .as_ref()
-        .map_or(Instructions::ZERO, |done| done.charged);
-    // What was computed takes so long at the speed that was measured.
-    let worth = match (counted, processor.counted) {
-        (Some((after, before)), Some(counted)) => quotient(after.saturating_sub(before), counted),
-        _ => busy.as_secs_f64(),
-    };
-    let work = if pace.played().is_some() {
-        charged
-    } else {
-        instructions(worth * processor.speed.get())
-    };
-    let held = elapsed(began);
-    let done = Done {
+    Done {
         rank,
         program,
         result,
-        work,
-        held,
+        work: Instructions::ZERO,
+        held: elapsed(began),
         delay,
         snapshots: Vec::new(),
-    };
-    (done, Computed { busy, work, held })
+    }
 }
+
+/// Measures what the computations of a thread consume.
+///
+/// The processor time of a thread and its count of instructions are read by system calls, which may take longer than a short superstep
+/// does. Computations that follow each other directly are therefore measured together until they have taken
+/// [`TOGETHER`]: the clock of the system, which is read without a system call, says what part of the whole is whose. That is exact unless the
+/// thread has lost its processor meanwhile, and the computations before the last one, which are shorter than [`TOGETHER`] in all, are
+/// then wrong by that much at most, and so is the last. What is decided from times of supersteps does not depend on so little.
+struct ComputationMeter {
+    counter: Option<Counter>,
+    /// What the thread had consumed before the first of the computations that are not measured yet.
+    before: Option<Consumption>,
+    /// How long each of these took.
+    took: Vec<Duration>,
+}
+
+/// What a thread has consumed since it began.
+#[derive(Clone, Copy)]
+struct Consumption {
+    time: Duration,
+    /// Instructions, if they are counted.
+    counted: Option<u64>,
+}
+
+/// What a computation has consumed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Consumed {
+    /// Processor time.
+    busy: Duration,
+    /// Instructions, if they are counted.
+    counted: Option<f64>,
+}
+
+impl ComputationMeter {
+    const fn new(counter: Option<Counter>) -> Self {
+        Self {
+            counter,
+            before: None,
+            took: Vec::new(),
+        }
+    }
+
+    /// Notes how long `compute` takes.
+    fn time<T>(&mut self, compute: impl FnOnce() -> T) -> T {
+        if self.before.is_none() {
+            self.before = Some(self.consumption());
+        }
+        let began = Instant::now();
+        let computed = compute();
+        self.took.push(began.elapsed());
+        computed
+    }
+
+    /// Whether the computations so far are to be measured before another one begins.
+    fn is_due(&self) -> bool {
+        TOGETHER <= self.took.iter().sum::<Duration>()
+    }
+
+    /// What each of the computations has consumed that have not been measured. The next one begins now.
+    fn split(&mut self) -> Vec<Consumed> {
+        if self.took.is_empty() {
+            return Vec::new();
+        }
+        let now = self.consumption();
+        let before = self.before.replace(now).unwrap_or(now);
+        let time = now.time.saturating_sub(before.time);
+        let counted = now.counted.zip(before.counted);
+        let counted = counted.map(|(now, before)| now.saturating_sub(before));
+        split(&std::mem::take(&mut self.took), time, counted)
+    }
+
+    /// What the thread consumes next is of no computation.
+    const fn stop(&mut self) {
+        self.before = None;
+    }
+
+    fn consumption(&mut self) -> Consumption {
+        Consumption {
+            time: thread_time(),
+            counted: self.counter.as_mut().and_then(Counter::read),
+        }
+    }
+}
+
+/// What computations that `took` so long have consumed, if they have consumed `time` together and so many instructions. None has
+/// had a processor for longer than it took.
+fn split(took: &[Duration], time: Duration, counted: Option<u64>) -> Vec<Consumed> {
+    let all = took.iter().sum::<Duration>().as_secs_f64();
+    let parts = took.iter().map(|took| {
+        let part = if 0.0 < all {
+            took.as_secs_f64() / all
+        } else {
+            // All are shorter than what the clock can tell.
+            0.0
+        };
+        Consumed {
+            busy: time.mul_f64(part).min(*took),
+            counted: counted.map(|counted| quotient(counted, 1.0) * part),
+        }
+    });
+    parts.collect()
+}
+
+/// The time of computations from which on they are measured: some hundred readings of the clock.
+const TOGETHER: Duration = Duration::from_micros(20);
 
 /// Whole instructions.
 #[expect(
@@ -257,6 +374,8 @@ struct Queue<T> {
 #[derive(Debug)]
 struct Waiting<T> {
     items: VecDeque<T>,
+    /// The number of threads that sleep.
+    sleeping: usize,
     is_closed: bool,
 }
 
@@ -264,6 +383,7 @@ impl<T> Queue<T> {
     pub(super) const fn new() -> Self {
         let waiting = Waiting {
             items: VecDeque::new(),
+            sleeping: 0,
             is_closed: false,
         };
         Self {
@@ -272,11 +392,15 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Appends `items`, and wakes a thread for each of them.
+    /// Appends `items`, and wakes a thread for each of them, as far as threads sleep: waking one is a system call, even if there is
+    /// none.
     fn extend(&self, items: impl ExactSizeIterator<Item = T>) {
         let count = items.len();
-        self.lock().items.extend(items);
-        for _ in 0..count {
+        let mut waiting = self.lock();
+        waiting.items.extend(items);
+        let woken = count.min(waiting.sleeping);
+        drop(waiting);
+        for _ in 0..woken {
             self.has_come.notify_one();
         }
     }
@@ -292,9 +416,13 @@ impl<T> Queue<T> {
 
     /// Waits for the first item; `None` once the queue is closed.
     pub(super) fn next(&self) -> Option<T> {
-        let nothing = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
-        let waiting = self.has_come.wait_while(self.lock(), nothing);
-        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
+        while waiting.items.is_empty() && !waiting.is_closed {
+            waiting.sleeping += 1;
+            let woken = self.has_come.wait(waiting);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner);
+            waiting.sleeping -= 1;
+        }
         waiting.items.pop_front()
     }
 
@@ -453,6 +581,51 @@ const POLLING: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn micros(micros: &[u64]) -> Vec<Duration> {
+        micros.iter().copied().map(Duration::from_micros).collect()
+    }
+
+    fn busy(took: &[u64], time: u64) -> Vec<Duration> {
+        let consumed = split(&micros(took), Duration::from_micros(time), None);
+        consumed.iter().map(|consumed| consumed.busy).collect()
+    }
+
+    #[test]
+    fn computations_that_keep_their_processor_consume_what_they_take() {
+        // What the thread does between them is of none.
+        assert_eq!(busy(&[1, 2, 5], 9), micros(&[1, 2, 5]));
+        assert_eq!(busy(&[700], 701), micros(&[700]));
+    }
+
+    #[test]
+    fn a_computation_that_loses_its_processor_consumes_less_than_it_takes() {
+        assert_eq!(busy(&[8000], 5000), micros(&[5000]));
+        // The others lose as much as all have taken before the last one, at most.
+        assert_eq!(busy(&[10, 9990], 5000), micros(&[5, 4995]));
+        assert_eq!(busy(&[0, 0], 3), micros(&[0, 0]));
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_thread() {
+        let counted = split(&micros(&[1, 3]), Duration::from_micros(4), Some(400));
+        let counted: Vec<_> = counted.iter().map(|consumed| consumed.counted).collect();
+        assert_eq!(counted, [Some(100.0), Some(300.0)]);
+    }
+
+    #[test]
+    fn computations_are_measured_in_their_order_and_once() {
+        let mut meter = ComputationMeter::new(None);
+        assert_eq!(meter.split(), []);
+        let values: Vec<u32> = (0..3).map(|value| meter.time(|| value)).collect();
+        assert_eq!(values, [0, 1, 2]);
+        assert_eq!(meter.split().len(), 3);
+        assert_eq!(meter.split(), []);
+        meter.time(|| thread::sleep(TOGETHER));
+        assert!(meter.is_due());
+        assert_eq!(meter.split().len(), 1);
+        assert!(!meter.is_due());
+    }
 
     #[test]
     fn everything_comes_out_once_and_nothing_once_it_is_closed() {

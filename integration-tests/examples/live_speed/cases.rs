@@ -312,7 +312,7 @@ fn measuring(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Resu
 }
 
 /// How long supersteps took, from start to start.
-fn supersteps(events: &[Event]) -> Vec<f64> {
+pub(crate) fn supersteps(events: &[Event]) -> Vec<f64> {
     let starts = events.iter().filter_map(|event| match event {
         Event::Superstep(superstep) => Some(superstep.started.get()),
         _ => None,
@@ -321,7 +321,7 @@ fn supersteps(events: &[Event]) -> Vec<f64> {
     starts.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-fn costs(events: &[Event]) -> Vec<f64> {
+pub(crate) fn costs(events: &[Event]) -> Vec<f64> {
     let costs = events.iter().filter_map(|event| match event {
         Event::Call(call) => Some(call.cost.get()),
         _ => None,

@@ -1,6 +1,7 @@
 //! Nodes as processes of this machine, which read their identity from stdin and end when it closes.
 
 use std::env;
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio, exit};
@@ -72,6 +73,11 @@ impl Cluster {
         self.nodes.iter().map(Child::id).collect()
     }
 
+    /// The processor time of all nodes so far, seconds.
+    pub(crate) fn processor_time(&self) -> f64 {
+        self.nodes.iter().map(|node| times(node.id())).sum()
+    }
+
     fn identity(&self, role: Role, name: &str) -> anyhow::Result<Identity> {
         Ok(self
             .authority
@@ -112,6 +118,19 @@ impl Cluster {
         Ok((events, finished.outputs))
     }
 }
+
+/// The processor time of a process and its threads, those that have ended too, seconds.
+fn times(process: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name of the program, which ends with the last parenthesis, may have any characters.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks = ticks.filter_map(|ticks| ticks.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS_PER_SECOND
+}
+
+/// Of all machines that Linux runs on: a constant of its interface.
+const TICKS_PER_SECOND: f64 = 100.0;
 
 impl Drop for Cluster {
     fn drop(&mut self) {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use bytes::{BufMut, BytesMut};
 use quinn::{
     ClientConfig, Connecting, Connection, ConnectionError, EndpointConfig, Incoming, SendStream,
-    ServerConfig, TokioRuntime, TransportConfig,
+    ServerConfig, TransportConfig,
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -29,6 +29,7 @@ use crate::transport::link::{
 use crate::transport::receiver::{StreamError, StreamReader};
 use crate::transport::refusal::SharedCounters;
 use crate::transport::session::{Session, SessionState};
+use crate::transport::tasks::Tasks;
 use crate::transport::{
     Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, Refusal, RenewalError, tls,
 };
@@ -146,6 +147,36 @@ impl Endpoint {
         build: Build,
     ) -> Result<Self, BindError> {
         drop(tokio::runtime::Handle::try_current().map_err(|_| BindError::Runtime)?);
+        Self::bind_with(Tasks::Runtime, identity, address, (policy, bounds, build))
+    }
+
+    /// The same in a [`LocalSet`](tokio::task::LocalSet), in which its tasks run beside those that use it: a message then passes from the
+    /// socket to its receiver, and an answer back, before the runtime looks for other events. It does so whenever it goes from
+    /// tasks of its own to those of the set, which is a system call.
+    ///
+    /// # Errors
+    ///
+    /// See [`BindError`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    pub fn bind_local(
+        identity: Identity,
+        address: SocketAddr,
+        policy: PeerPolicy,
+        bounds: Bounds,
+        build: Build,
+    ) -> Result<Self, BindError> {
+        Self::bind_with(Tasks::local(), identity, address, (policy, bounds, build))
+    }
+
+    fn bind_with(
+        tasks: Tasks,
+        identity: Identity,
+        address: SocketAddr,
+        (policy, bounds, build): (PeerPolicy, Bounds, Build),
+    ) -> Result<Self, BindError> {
         let revocations = identity.revocations().cloned();
         let server = server_config(&identity, revocations.as_ref(), (&policy, &bounds));
         let server = server.map_err(|source| BindError::Identity {
@@ -161,12 +192,13 @@ impl Endpoint {
             // The system may grant less.
             sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BUFFER)?;
             sockopt::set_socket_send_buffer_size(&socket, SOCKET_BUFFER)?;
-            quinn::Endpoint::new(config, server, socket, Arc::new(TokioRuntime))
+            quinn::Endpoint::new(config, server, socket, Arc::new(tasks.clone()))
         });
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
         let subject = identity.certificate().subject.clone();
         let standing = Standing::new(identity, revocations);
         let setup = ConnectionSetup {
+            tasks,
             bounds,
             build: Arc::new(build),
             session: Arc::new(Session::default()),
@@ -575,6 +607,7 @@ type Renewals = watch::Receiver<Arc<Identity>>;
 /// Sets up the connections of an endpoint, and holds what they share.
 #[derive(Clone, Debug)]
 struct ConnectionSetup {
+    tasks: Tasks,
     pub(super) bounds: Bounds,
     /// The build of this end.
     pub(super) build: Arc<Build>,
@@ -809,6 +842,7 @@ impl ConnectionSetup {
             connection,
             peer,
             job,
+            tasks: self.tasks.clone(),
             session: Arc::clone(&self.session),
             counters: Arc::clone(&self.counters),
             bounds: self.bounds,

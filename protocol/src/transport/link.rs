@@ -20,6 +20,7 @@ use crate::transport::refusal::SharedCounters;
 use crate::transport::renewal::{self, Binding};
 use crate::transport::rights::{SpeakingRights, check_message};
 use crate::transport::session::{FrameOrder, Session};
+use crate::transport::tasks::Tasks;
 use crate::transport::{Bounds, JobId, Receiver, Refusal, Sender, StateReceiver};
 use crate::{Address, Build, Message, displayed, displayed_message};
 
@@ -100,6 +101,7 @@ pub(super) struct Link {
     pub(super) connection: Connection,
     pub(super) peer: Arc<PeerInfo>,
     pub(super) job: Option<JobId>,
+    pub(super) tasks: Tasks,
     pub(super) session: Arc<Session>,
     pub(super) counters: Arc<SharedCounters>,
     pub(super) bounds: Bounds,

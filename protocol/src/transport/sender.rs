@@ -56,7 +56,7 @@ impl Sender {
             items,
             room: Arc::clone(&room),
         };
-        drop(tokio::spawn(writer.run()));
+        link.tasks.start(writer.run());
         Self {
             link,
             queue,
