@@ -3,34 +3,25 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
+use bsp::units::{Bytes, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Bencher, Criterion, criterion_group, criterion_main};
 use model::{
-    Assignment, Edge, Load, MigrationCost, MigrationTime, Path, Plan, PlanningAssumptions,
-    Portfolio, Processor, Received, Snapshot,
+    Assignment, BarrierTime, CallStart, Config, Edge, Inventory, Load, Measurements, MigrationCost,
+    MigrationTime, Path, Plan, Planner, Planning, PlanningAssumptions, Policy, Portfolio,
+    Processor, Received, Snapshot,
 };
 use rustix::time::{ClockId, clock_gettime};
 
-/// Hosts of seven speeds in Sets of `members`, processes of eleven weights in turn on them, each sending to those of the
-/// ranks before and after it, and to those [`FAR`] before and after it.
-fn snapshot(hosts: u32, members: u32, processes: u32) -> Snapshot {
-    snapshot_with(hosts, members, processes, |rank| rank % hosts)
-}
-
-/// The same with the processes of `snapshot` on the hosts `places`.
-fn placed(snapshot: &Snapshot, places: &[usize], members: u32) -> Snapshot {
-    let hosts = snapshot.hosts();
-    let number = u32::try_from(hosts.len()).expect("ids fit 32 bits");
-    let processes = u32::try_from(places.len()).expect("ranks fit 32 bits");
-    snapshot_with(number, members, processes, |rank| {
-        hosts[places[rank as usize]].id.0
-    })
-}
-
-/// The same with each process on the host that `host` gives for its rank.
-fn snapshot_with(hosts: u32, members: u32, processes: u32, host: impl Fn(u32) -> u32) -> Snapshot {
+/// Hosts of seven speeds in Sets of `members`, processes of eleven weights on those that `host` gives for their ranks, each
+/// sending to those of the ranks before and after it, and to those [`FAR`] before and after it.
+fn inventories(
+    hosts: u32,
+    members: u32,
+    processes: u32,
+    host: impl Fn(u32) -> u32,
+) -> Vec<Inventory> {
     let processor = |host: u32| Processor {
         host: HostId(host),
         speed: InstructionsPerSecond::new(1e9 + 2e8 * f64::from(host % 7)).expect("above zero"),
@@ -79,6 +70,7 @@ fn snapshot_with(hosts: u32, members: u32, processes: u32, host: impl Fn(u32) ->
             noise: 0.0,
         }
     };
+    let loads: Vec<Load> = (0..processes).map(load).collect();
     let path = |from: usize, to: usize| Path {
         latency: Seconds::new(if from == to { 1e-4 } else { 2e-3 }).expect("finite"),
         per_byte: 1e-8,
@@ -88,29 +80,50 @@ fn snapshot_with(hosts: u32, members: u32, processes: u32, host: impl Fn(u32) ->
         .clone()
         .map(|from| number.clone().map(|to| path(from, to)).collect());
     let paths: Vec<Vec<Path>> = paths.collect();
-    let rates = vec![vec![1e-8; sets.len()]; sets.len()];
+    let inventory = |((set, processors), paths): ((usize, Vec<Processor>), Vec<Path>)| {
+        let is_here = |load: &&Load| (load.host.0 / members) as usize == set;
+        Inventory {
+            processors,
+            loads: loads.iter().filter(is_here).cloned().collect(),
+            rates: vec![1e-8; paths.len()],
+            paths,
+            barrier: BarrierTime::Ideal,
+            measured: Measurements::default(),
+        }
+    };
+    let sets = sets.into_iter().enumerate().zip(paths);
+    sets.map(inventory).collect()
+}
+
+/// What the planner of a run knows that is in the midst of its first plan.
+fn snapshot(sets: &[Inventory]) -> Snapshot {
     let assumptions = PlanningAssumptions {
         horizon: 50.0,
         cost_factor: 1.0,
         migration_time: MigrationTime::SharedLinks,
         lessons: Vec::new(),
     };
-    let cost = MigrationCost {
-        base: Some(Seconds::new(1e-3).expect("finite")),
-        ..MigrationCost::default()
-    };
+    let processors: Vec<Vec<Processor>> = sets.iter().map(|set| set.processors.clone()).collect();
+    let paths: Vec<Vec<Path>> = sets.iter().map(|set| set.paths.clone()).collect();
     Snapshot::new(
-        &sets,
-        (0..processes).map(load).collect(),
-        rates,
-        cost.into(),
+        &processors,
+        sets.iter().flat_map(|set| set.loads.clone()).collect(),
+        sets.iter().map(|set| set.rates.clone()).collect(),
+        move_cost().into(),
         &assumptions,
     )
     .with_paths(&paths)
 }
 
-fn portfolio(criterion: &mut Criterion<CpuTime>) {
-    let mut group = criterion.benchmark_group("portfolio");
+fn move_cost() -> MigrationCost {
+    MigrationCost {
+        base: Some(Seconds::new(1e-3).expect("finite")),
+        ..MigrationCost::default()
+    }
+}
+
+fn adaptive(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("adaptive");
     group.sample_size(10);
     for (processes, hosts, members) in [
         (100, 25, 35),
@@ -126,20 +139,52 @@ fn portfolio(criterion: &mut Criterion<CpuTime>) {
         (100_000, 25_000, 2500),
     ] {
         let name = format!("{processes} processes, {hosts} hosts");
-        group.bench_function(&name, |bencher| {
-            let snapshot = snapshot(hosts, members, processes);
+        let sets = || inventories(hosts, members, processes, |rank| rank % hosts);
+        // The placement of the best plan, and how long its supersteps take.
+        let balanced = || {
+            let snapshot = snapshot(&sets());
+            let places = Portfolio.draft(&snapshot).places;
+            let superstep = Assignment::new(&snapshot, &places).superstep();
+            let host = |rank: u32| snapshot.hosts()[places[rank as usize]].id.0;
+            (inventories(hosts, members, processes, host), superstep)
+        };
+        group.bench_function(format!("plan, {name}"), |bencher| {
+            let snapshot = snapshot(&sets());
             bencher.iter(|| Portfolio.draft(black_box(&snapshot)));
         });
-        group.bench_function(format!("{name}, balanced"), |bencher| {
-            let snapshot = snapshot(hosts, members, processes);
-            let balanced = Portfolio.draft(&snapshot).places;
-            let snapshot = placed(&snapshot, &balanced, members);
-            let superstep = Assignment::present(&snapshot).superstep().get();
-            let snapshot = snapshot.with_least_gain(NOTICEABLE * superstep);
-            bencher.iter(|| Portfolio.draft(black_box(&snapshot)));
+        group.bench_function(format!("call, {name}"), |bencher| {
+            let sets = sets();
+            let superstep = Assignment::present(&snapshot(&sets)).superstep();
+            call(bencher, &sets, superstep);
+        });
+        group.bench_function(format!("call that finds nothing, {name}"), |bencher| {
+            let (sets, superstep) = balanced();
+            call(bencher, &sets, superstep);
         });
     }
     group.finish();
+}
+
+/// Measures the first call of a run in which supersteps took so long.
+fn call(bencher: &mut Bencher<'_, CpuTime>, sets: &[Inventory], superstep: Seconds) {
+    let policy = Policy::ADAPTIVE;
+    let planning = Planning::default();
+    let began = Seconds::bounded(10.0 * superstep.get());
+    let start = CallStart {
+        completed: 10,
+        remaining: None,
+        began: Instant::START + began,
+    };
+    let begin = || {
+        let time = MigrationTime::SharedLinks;
+        let planner = Planner::new(&policy, &Config::default(), &planning, time);
+        (planner.expect("its plans name processors"), sets.to_vec())
+    };
+    bencher.iter_batched(
+        begin,
+        |(mut planner, sets)| planner.decide(start, sets, move_cost().into()),
+        BatchSize::PerIteration,
+    );
 }
 
 /// Processor time of this process, so that other programs on the machine do not count.
@@ -175,15 +220,12 @@ impl Measurement for CpuTime {
     }
 }
 
-/// The part of a superstep that a planner asks a plan to gain.
-const NOTICEABLE: f64 = 0.05;
-
 /// The distance, in ranks, of a process's neighbours in the second dimension.
 const FAR: i32 = 100;
 
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = portfolio
+    targets = adaptive
 }
 criterion_main!(benches);

@@ -61,7 +61,6 @@ impl<'a> Assignment<'a> {
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, places: &[usize]) -> Self {
         let (graph, hosts) = (snapshot.graph(), snapshot.hosts());
-        let members = |set| snapshot.members(SetId::from_index(set)).len();
         let mut assignment = Self {
             snapshot,
             places: places.to_vec(),
@@ -69,10 +68,8 @@ impl<'a> Assignment<'a> {
             flows: Flows::new(graph, hosts, snapshot.places(), places),
             deliveries: vec![0.0; places.len()],
             arrivals: vec![None; hosts.len()],
-            times: Maximum::zeros(hosts.len()),
-            idle: (0..snapshot.sets())
-                .map(|set| Maximum::zeros(members(set)))
-                .collect(),
+            times: Maximum::zeros(0),
+            idle: Vec::new(),
             links: Links::without_messages(snapshot),
             members: vec![0; snapshot.sets()],
             barrier: 0.0,
@@ -88,9 +85,14 @@ impl<'a> Assignment<'a> {
             assignment.barrier += snapshot.barrier(set).process();
             assignment.deliveries[process] = assignment.delivery(process, *host, &[]);
         }
-        for host in 0..hosts.len() {
-            assignment.update_time(host);
-        }
+        let hosts = 0..hosts.len();
+        let times: Vec<f64> = hosts.map(|host| assignment.arrive(host)).collect();
+        let idle = |set| {
+            let members = snapshot.members(SetId::from_index(set)).iter();
+            Maximum::of(members.map(|host| -times[*host]))
+        };
+        assignment.idle = (0..snapshot.sets()).map(idle).collect();
+        assignment.times = Maximum::of(times.into_iter());
         assignment.exchange = assignment.barrier_exchange();
         assignment
     }
@@ -166,22 +168,28 @@ impl<'a> Assignment<'a> {
     }
 
     fn update_time(&mut self, host: usize) {
+        let time = self.arrive(host);
+        self.times.set(host, time);
+        let set = self.set(host);
+        self.idle[set.index()].set(self.snapshot.position(host), -time);
+    }
+
+    /// Recomputes when the processes of a host arrive; returns when the last one is known to have arrived.
+    fn arrive(&mut self, host: usize) -> f64 {
         let residents = self.computing.residents(host);
         let arrival = |resident: &usize| self.computing.end(*resident) + self.deliveries[*resident];
         let last = residents.iter().map(arrival).reduce(f64::max);
-        let set = self.set(host);
-        let release = self.snapshot.barrier(set).release();
+        let release = self.snapshot.barrier(self.set(host)).release();
         let time = last.map_or(0.0, |last| release + last);
         let is_crowded = MANY <= residents.len();
         self.arrivals[host] = is_crowded.then(|| Box::new(Arrivals::new(self, host)));
-        self.times.set(host, time);
-        self.idle[set.index()].set(self.snapshot.position(host), -time);
         let factor = self.snapshot.hosts()[host].interruption;
         if 0.0 < factor {
             let interruption = factor * self.computing.host_end(host);
             self.interrupted += interruption - self.interruptions.get(host);
             self.interruptions.set(host, interruption);
         }
+        time
     }
 
     /// Recomputes the times of links that the move of `process` between two hosts has changed.
@@ -854,7 +862,7 @@ impl Shift<'_> {
         let before = self.before(position, computing, loads);
         let mut end = 0.0;
         before.share(loads, self.machine, [process].into_iter(), |_, now| {
-            end = now
+            end = now;
         });
         Some((process, end))
     }
@@ -999,14 +1007,28 @@ impl<'a> Links<'a> {
     }
 
     /// Adds all hosts.
-    fn update_all(&mut self, sending: Sending<'_>) {
-        if sending.0.has_crowds() {
-            self.members = vec![BTreeSet::new(); self.snapshot.sets()];
+    fn update_all(&mut self, (flows, computing): Sending<'_>) {
+        let hosts = 0..self.snapshot.hosts().len();
+        self.ends = hosts.map(|host| computing.host_end(host)).collect();
+        let ends = |members: &[usize]| -> Vec<(u64, usize)> {
+            let members = members.iter();
+            members
+                .map(|host| (self.ends[*host].to_bits(), *host))
+                .collect()
+        };
+        let sets = (0..self.snapshot.sets()).map(SetId::from_index);
+        let members = sets.map(|set| ends(self.snapshot.members(set)));
+        let members: Vec<Vec<(u64, usize)>> = members.collect();
+        for (from, to) in self.snapshot.pairs() {
+            let all = members[from.index()].iter();
+            let senders = all.filter(|(_, host)| 0 < flows.leaving(*host, to));
+            let pair = self.pair((from, to));
+            self.senders[pair] = senders.copied().collect();
         }
-        for host in 0..self.snapshot.hosts().len() {
-            self.update_host(host, sending);
+        if flows.has_crowds() {
+            self.members = members.into_iter().map(BTreeSet::from_iter).collect();
         }
-        self.update_pairs(sending.0);
+        self.update_pairs(flows);
     }
 
     /// Recomputes the times that change if these `hosts` have computed at another time or send elsewhere, and if

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::SetId;
 
-use super::migration_schedule::Maximum;
 use crate::{Host, Snapshot};
 
 /// An assignment to which list schedulers add one process after the other. It leaves messages out, because not all
@@ -19,7 +18,7 @@ pub(crate) struct PartialAssignment<'a> {
     /// By host.
     piles: Vec<Pile>,
     /// By host: seconds until its last process is known to have arrived at the barrier.
-    times: Maximum,
+    times: Vec<f64>,
     /// `None` before a host is looked for.
     by_work: Option<HostsByWork>,
     /// Whether each Set has a process.
@@ -40,7 +39,7 @@ impl<'a> PartialAssignment<'a> {
             snapshot,
             places: snapshot.places().to_vec(),
             piles: vec![Pile::default(); hosts],
-            times: Maximum::zeros(hosts),
+            times: vec![0.0; hosts],
             by_work: None,
             is_in_use: vec![false; snapshot.sets()],
             barrier: 0.0,
@@ -64,8 +63,7 @@ impl<'a> PartialAssignment<'a> {
         let barrier = self.snapshot.barrier(machine.set);
         self.is_in_use[machine.set.index()] = true;
         self.barrier += barrier.process();
-        let time = barrier.release() + (end + barrier.arrival());
-        self.times.set(host, time);
+        self.times[host] = barrier.release() + (end + barrier.arrival());
         if 0.0 < machine.interruption {
             let interruption = machine.interruption * end;
             self.interrupted += interruption - self.interruptions[host];
@@ -86,7 +84,7 @@ impl<'a> PartialAssignment<'a> {
     /// Seconds from the release of a superstep until the last process of a host has arrived at the barrier; zero for an
     /// empty host.
     pub(crate) fn time(&self, host: usize) -> f64 {
-        self.times.get(host)
+        self.times[host]
     }
 
     /// Seconds that `host` would take for a superstep if `process` were on it, too.
@@ -109,7 +107,8 @@ impl<'a> PartialAssignment<'a> {
         let exchange = self
             .snapshot
             .barrier_exchange(|set| self.is_in_use[set.index()]);
-        let longest = self.barrier + exchange + self.interrupted + self.times.greatest();
+        let slowest = self.times.iter().copied().fold(0.0, f64::max);
+        let longest = self.barrier + exchange + self.interrupted + slowest;
         longest - self.interrupted
     }
 
@@ -228,12 +227,15 @@ struct Group {
     offset: f64,
     /// The bits of the instructions, which order as these do, and the host.
     hosts: BTreeSet<(u64, usize)>,
+    /// The first of these.
+    idlest: (u64, usize),
 }
 
 impl HostsByWork {
     fn new(snapshot: &Snapshot, piles: &[Pile]) -> Self {
         let mut equal: BTreeMap<(SetId, u64, u64), usize> = BTreeMap::new();
         let mut groups: Vec<Group> = Vec::new();
+        let mut members: Vec<Vec<(u64, usize)>> = Vec::new();
         let mut of_set = vec![Vec::new(); snapshot.sets()];
         let hosts = snapshot.hosts().iter().zip(piles).enumerate();
         let group = hosts.map(|(number, (host, pile))| {
@@ -245,13 +247,19 @@ impl HostsByWork {
                     capacity: host.cores * host.rate,
                     offset: barrier.release() + barrier.arrival(),
                     hosts: BTreeSet::new(),
+                    idlest: (pile.work.to_bits(), number),
                 });
+                members.push(Vec::new());
                 of_set[host.set.index()].push(index);
             }
-            groups[index].hosts.insert((pile.work.to_bits(), number));
+            members[index].push((pile.work.to_bits(), number));
             index
         });
         let group = group.collect();
+        for (group, members) in groups.iter_mut().zip(members) {
+            group.hosts = BTreeSet::from_iter(members);
+            group.find_idlest();
+        }
         Self {
             groups,
             group,
@@ -268,20 +276,27 @@ impl HostsByWork {
 
     /// The processes of `host` execute `after` instructions instead of `before`.
     fn update(&mut self, host: usize, before: f64, after: f64) {
-        let hosts = &mut self.groups[self.group[host]].hosts;
-        hosts.remove(&(before.to_bits(), host));
-        hosts.insert((after.to_bits(), host));
+        let group = &mut self.groups[self.group[host]];
+        group.hosts.remove(&(before.to_bits(), host));
+        group.hosts.insert((after.to_bits(), host));
+        group.find_idlest();
     }
 }
 
 impl Group {
+    fn find_idlest(&mut self) {
+        self.idlest = *self.hosts.first().expect("a group has a host");
+    }
+
     /// The hosts, those first that have least to execute, each with the seconds that a superstep takes at least with
     /// `work` more instructions: those in which all cores are busy.
     fn least_times(&self, work: f64) -> impl Iterator<Item = (usize, f64)> {
-        let hosts = self.hosts.iter();
+        // Most callers look no further than at the first.
+        let others = || self.hosts.iter().skip(1).copied();
+        let hosts = std::iter::once(self.idlest).chain(std::iter::once_with(others).flatten());
         hosts.map(move |(bits, host)| {
-            let work = f64::from_bits(*bits) + work;
-            (*host, self.offset + work / self.capacity)
+            let work = f64::from_bits(bits) + work;
+            (host, self.offset + work / self.capacity)
         })
     }
 }

@@ -310,7 +310,8 @@ impl Snapshot {
     }
 
     /// How much has been looked at to make a plan.
-    pub(crate) fn effort(&self) -> PlanningEffort {
+    #[must_use]
+    pub fn effort(&self) -> PlanningEffort {
         PlanningEffort {
             processes: length(self.processes.len()),
             candidates: self.candidates.get(),

@@ -65,7 +65,7 @@ impl Hosts {
         for host in hosts.filter(|host| is_allowed(host.set)) {
             let key = (host.set, host.rate.to_bits(), host.cores.to_bits());
             let barrier = snapshot.barrier(host.set);
-            let group = equal.entry(key).or_insert(Equal {
+            let group = equal.entry(key).or_insert_with(|| Equal {
                 number: 0.0,
                 rate: host.rate,
                 capacity: host.rate * host.cores,
