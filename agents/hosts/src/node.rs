@@ -188,8 +188,9 @@ impl Node {
             let serving = actix_rt::spawn(Rc::clone(&shell).serve(events));
             tokio::select! {
                 served = serving => {
-                    if let Err(panicked) = served.map_err(JoinError::try_into_panic) {
-                        panic::resume_unwind(panicked.expect("it is not aborted"));
+                    // It is not aborted.
+                    if let Err(Ok(panicked)) = served.map_err(JoinError::try_into_panic) {
+                        panic::resume_unwind(panicked);
                     }
                 }
                 () = shell.leave_after(leave) => {}
