@@ -74,6 +74,7 @@ fn inventories(
     let path = |from: usize, to: usize| Path {
         latency: Seconds::new(if from == to { 1e-4 } else { 2e-3 }).expect("finite"),
         per_byte: 1e-8,
+        shared_per_byte: None,
     };
     let number = 0..sets.len();
     let paths = number
@@ -165,7 +166,8 @@ fn adaptive(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Measures the first call of a run in which supersteps took so long.
+/// Measures the first call of a run in which supersteps took so long, and says how much is looked at in it: what a call takes
+/// is in simulations computed from that (`scheduler.planning_time`).
 fn call(bencher: &mut Bencher<'_, CpuTime>, sets: &[Inventory], superstep: Seconds) {
     let policy = Policy::ADAPTIVE;
     let planning = Planning::default();
@@ -180,6 +182,9 @@ fn call(bencher: &mut Bencher<'_, CpuTime>, sets: &[Inventory], superstep: Secon
         let planner = Planner::new(&policy, &Config::default(), &planning, time);
         (planner.expect("its plans name processors"), sets.to_vec())
     };
+    let (mut planner, same) = begin();
+    let effort = planner.decide(start, same, move_cost().into()).effort;
+    println!("{effort:?}");
     bencher.iter_batched(
         begin,
         |(mut planner, sets)| planner.decide(start, sets, move_cost().into()),
