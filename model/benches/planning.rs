@@ -1,5 +1,10 @@
 //! How long plans take to make.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "how much calls look at is what they are compared by"
+)]
+
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -122,7 +122,8 @@ impl PlanningTime {
     /// The time of a plan that has taken this `effort`.
     #[must_use]
     pub fn of(&self, effort: model::PlanningEffort) -> Seconds {
-        let time = |number, each: Seconds| Seconds::bounded(bsp::numbers::count(number) * each.get());
+        let time =
+            |number, each: Seconds| Seconds::bounded(bsp::numbers::real(number) * each.get());
         time(effort.processes, self.per_process) + time(effort.candidates, self.per_candidate)
     }
 }

@@ -27,7 +27,7 @@ impl FromStr for CustomCase {
         let mut case = Case::empty(8, 2000);
         for word in text.split_whitespace() {
             let (key, value) = word.split_once('=').context("key=number is expected")?;
-            let number: u64 = value.parse().with_context(|| format!("{word}"))?;
+            let number: u64 = value.parse().with_context(|| word.to_owned())?;
             match key {
                 "nodes" => nodes = usize::try_from(number)?,
                 "sets" => sets = usize::try_from(number)?,

@@ -765,6 +765,7 @@ fn inventory(measured: Measurements) -> Inventory {
         paths: vec![model::Path {
             latency: seconds(2e-3),
             per_byte: 1e-8,
+            shared_per_byte: None,
         }],
         barrier: model::BarrierTime::Central {
             release: 6e-5,
