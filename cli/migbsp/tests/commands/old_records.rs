@@ -25,7 +25,7 @@ fn records() -> Vec<PathBuf> {
 }
 
 #[test]
-fn records_of_earlier_versions_are_read_and_decided_again() {
+fn records_of_earlier_versions_are_read_and_decided_again_where_rules_are_the_same() {
     let registry = Registry::shipped();
     let all = records();
     assert!(4 <= all.len(), "{all:?}");
@@ -33,7 +33,13 @@ fn records_of_earlier_versions_are_read_and_decided_again() {
         let name = record.display();
         let (report, ended) = verify(&record, &registry).unwrap();
         ended.unwrap();
-        assert_eq!(report.first(), None, "{name}");
+        // The rules of the papers stay. Those of other policies become better, and then decide differently.
+        let names = ["run.json", "run.json.partial"].map(|name| record.join(name));
+        let manifest = names.iter().find_map(|name| fs::read_to_string(name).ok());
+        let manifest: serde_json::Value = serde_json::from_str(&manifest.unwrap()).unwrap();
+        if manifest["policy"] == "migbsp" {
+            assert_eq!(report.first(), None, "{name}");
+        }
         let report = serde_json::to_value(&report).unwrap();
         let calls = report["calls"].as_array().unwrap();
         assert!(!calls.is_empty(), "{name}");
