@@ -55,7 +55,7 @@ fn a_host_joins_a_farm_when_its_part_is_done_and_its_worker_moves_home_and_gets_
     let folder = farm();
     let large = [
         "--set",
-        "application.matrix-product.order=1500",
+        "application.matrix-product.order=2000",
         "--set",
         "checkpoint.interval=1000000supersteps",
     ];
