@@ -18,7 +18,7 @@ use crate::{Assignment, MigrationSchedule, Snapshot};
 /// than the present one.
 ///
 /// Nothing is searched for if no placement would make supersteps noticeably shorter than the present one
-/// ([`Snapshot::least_gain`]): the bound [`least_superstep`] is at most as long as any of them, so none that could be found
+/// ([`Snapshot::least_gain`]): no superstep is shorter than equation `BOUND` of `docs/model.md` says, so none that could be found
 /// would gain more, and one that gains no more is never carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Portfolio;
