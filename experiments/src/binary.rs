@@ -6,10 +6,12 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::{Endianness, ReadCache, elf};
 use protocol::Build;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +40,7 @@ fn binary() -> io::Result<PathBuf> {
 }
 
 fn digest_of(mut binary: impl Read + Seek) -> io::Result<[u8; Build::DIGEST_LEN]> {
-    if let Some(id) = build_id(&mut binary)? {
+    if let Some(id) = build_id(&mut binary) {
         return Ok(Sha256::digest(id).into());
     }
     binary.rewind()?;
@@ -52,90 +54,29 @@ fn digest_of(mut binary: impl Read + Seek) -> io::Result<[u8; Build::DIGEST_LEN]
     }
 }
 
-/// The build ID of a binary: the note of type `NT_GNU_BUILD_ID` of an ELF file for 64-bit little-endian processors. Files
-/// of other kinds have none.
-fn build_id(binary: &mut (impl Read + Seek)) -> io::Result<Option<Vec<u8>>> {
-    let Some(header) = part(binary, 0, HEADER_LEN)? else {
-        return Ok(None);
-    };
-    if !header.starts_with(MAGIC) {
-        return Ok(None);
-    }
-    let (entry_len, entries) = (number(&header, 0x36, 2), number(&header, 0x38, 2));
-    let table = part(binary, number(&header, 0x20, 8), entry_len * entries)?;
-    let (Some(table), true) = (table, SEGMENT_LEN <= entry_len) else {
-        return Ok(None);
-    };
-    let entry_len = usize::try_from(entry_len).expect("a number of 16 bits");
-    for segment in table.chunks_exact(entry_len) {
-        if number(segment, 0, 4) != NOTES {
-            continue;
+/// The build ID of a binary: the note `NT_GNU_BUILD_ID` of a 64-bit ELF file. Files of other kinds have none, nor have damaged
+/// ones. Only what says so is read, not the tables of symbols.
+fn build_id(binary: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
+    let cache = ReadCache::new(binary);
+    let header = elf::FileHeader64::<Endianness>::parse(&cache).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, &cache).ok()?.iter();
+    for mut notes in segments.filter_map(|segment| segment.notes(endian, &cache).ok()?) {
+        while let Ok(Some(note)) = notes.next() {
+            let is_id = note.name() == elf::ELF_NOTE_GNU
+                && note.n_type(endian) == elf::NT_GNU_BUILD_ID
+                // A person may have set a shorter one, which does not tell builds apart.
+                && ID_LEN_MIN <= note.desc().len();
+            if is_id {
+                return Some(note.desc().to_vec());
+            }
         }
-        let (offset, len) = (number(segment, 8, 8), number(segment, 32, 8));
-        let alignment = if number(segment, 48, 8) == 8 { 8 } else { 4 };
-        if let Some(notes) = part(binary, offset, len)?
-            && let Some(id) = build_id_among(&notes, alignment)
-        {
-            return Ok(Some(id.to_vec()));
-        }
-    }
-    Ok(None)
-}
-
-/// The build ID among the notes of a segment, if it is long enough to differ between builds: a person may have set it.
-fn build_id_among(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
-    while let Some(head) = notes.get(..NOTE_HEAD_LEN) {
-        let length = |at| usize::try_from(number(head, at, 4)).ok();
-        let (name_len, id_len) = (length(0)?, length(4)?);
-        let (name, rest) = notes.split_at(NOTE_HEAD_LEN).1.split_at_checked(name_len)?;
-        // Both are padded to the alignment of the segment, counted from its beginning.
-        let padding =
-            (NOTE_HEAD_LEN + name_len).next_multiple_of(alignment) - NOTE_HEAD_LEN - name_len;
-        let (id, rest) = rest.get(padding..)?.split_at_checked(id_len)?;
-        if number(head, 8, 4) == BUILD_ID && name == b"GNU\0" {
-            return (ID_LEN_MIN <= id_len).then_some(id);
-        }
-        notes = rest.get(id_len.next_multiple_of(alignment) - id_len..)?;
     }
     None
 }
 
-/// `len` bytes of a file from `offset` on, if it has them and they are no more than tables of a binary have.
-fn part(file: &mut (impl Read + Seek), offset: u64, len: u64) -> io::Result<Option<Vec<u8>>> {
-    if PART_MAX < len || i64::try_from(offset).is_err() {
-        return Ok(None);
-    }
-    file.seek(SeekFrom::Start(offset))?;
-    let mut bytes = vec![0; usize::try_from(len).expect("a few pages")];
-    match file.read_exact(&mut bytes) {
-        Ok(()) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The little-endian number of `len` bytes at `at`.
-fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
-    let bytes = bytes[at..at + len].iter().rev();
-    bytes.fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// How an ELF file for 64-bit little-endian processors begins.
-const MAGIC: &[u8] = b"\x7fELF\x02\x01";
-/// Bytes of its header.
-const HEADER_LEN: u64 = 64;
-/// Bytes of the description of a segment.
-const SEGMENT_LEN: u64 = 56;
-/// The type of a segment of notes.
-const NOTES: u64 = 4;
-/// Bytes of a note before its name.
-const NOTE_HEAD_LEN: usize = 12;
-/// The type of the note.
-const BUILD_ID: u64 = 3;
 /// Linkers write 8 to 20 bytes.
 const ID_LEN_MIN: usize = 8;
-/// The most bytes that are read at once.
-const PART_MAX: u64 = 1 << 16;
 
 #[cfg(test)]
 mod tests {
@@ -160,7 +101,7 @@ mod tests {
 
     /// A binary with a segment of code and one of these notes.
     fn binary(notes: &[u8]) -> Vec<u8> {
-        let mut binary = MAGIC.to_vec();
+        let mut binary = b"\x7fELF\x02\x01\x01".to_vec();
         binary.resize(64, 0);
         binary[0x20] = 64;
         (binary[0x36], binary[0x38]) = (56, 2);
@@ -234,7 +175,7 @@ mod tests {
     fn the_digest_is_that_of_the_file() {
         let file = fs::read(env::current_exe().unwrap()).unwrap();
         assert_eq!(binary_digest(), Ok(digest(&file)));
-        if let Some(id) = build_id(&mut Cursor::new(&file)).unwrap() {
+        if let Some(id) = build_id(&mut Cursor::new(&file)) {
             assert!(file.windows(id.len()).any(|bytes| bytes == id));
             assert_eq!(binary_digest(), Ok(sha256(&id)));
         }
