@@ -105,7 +105,7 @@ fn a_host_does_not_join_if_that_does_not_pay_any_more() {
         "--set",
         "elasticity.part=0.9",
         "--set",
-        "application.matrix-product.order=600",
+        "application.matrix-product.order=1000",
     ];
     let (shown, stderr) = run(&folder, &[&["--out", "runs"], &late[..]].concat());
     assert_eq!(shown["views"].as_array().unwrap().len(), 1, "{shown}");
