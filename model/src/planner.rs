@@ -29,8 +29,9 @@
 //!     while the loads of its processes and hosts stay: reject plans like it, and E is at least d
 //!     if T(former hosts) + e then < S by more than 5 % of S, N, and cost / H: move back
 //!   best <- present
-//!   for plan in greedy-refine(1.03), greedy over all hosts,
-//!               the graph divided among each choice of Sets, search from present, search from the three best:
+//!   unless T(present) - BOUND <= max(5 % of S, T(present) / 1000):
+//!   for plan in greedy-refine(1.03), greedy over all hosts, the graph divided among each choice of Sets,
+//!               if best is present: greedy-refine with seven larger limits, then search from present and from the three best:
 //!     take back each move, the most expensive first, unless H max(T(plan), least T(plan) so far + s) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
 //!   gain <- T(present) - T(best)
@@ -202,8 +203,7 @@ impl Planner {
             .depends_on_bandwidth()
             .then(|| proposal.draft.places.clone());
         let drafted = (!expected.owned.is_empty()).then(|| proposal.draft.places.clone());
-        let mut decision = self.settle(&call, proposal);
-        decision.effort = snapshot.effort();
+        let decision = self.settle(&call, proposal);
         if let Some(drafted) = drafted {
             let stays = decision.moves.is_empty();
             let places = if stays { snapshot.places() } else { &drafted };
@@ -354,7 +354,7 @@ impl Planner {
                 choice: draft.choice,
             },
             spacing,
-            effort: PlanningEffort::default(),
+            effort: call.snapshot.effort(),
         }
     }
 

@@ -113,7 +113,7 @@ fn compiled(folder: &Path) -> Option<std::path::PathBuf> {
     status.ok()?.success().then_some(program)
 }
 
-/// A kernel in C, which runs when it is told to.
+/// A kernel in C: a child process that executes it once for each line of its standard input.
 struct Other {
     child: Child,
     input: Option<ChildStdin>,

@@ -90,7 +90,7 @@ impl<'a> MigrationSchedule<'a> {
 
 /// How long each of the moves from the present placement to `places` takes beside the others.
 ///
-/// If each process pays for its own move alone, that is what it takes alone.
+/// Equation `BESIDE` of `docs/model.md`. If each process pays for its own move alone, that is what it takes alone.
 pub(crate) fn move_times(snapshot: &Snapshot, places: &[usize]) -> BTreeMap<usize, f64> {
     let both = snapshot.places().iter().zip(places).enumerate();
     let moves = both.filter(|(_, (from, to))| from != to);

@@ -20,19 +20,26 @@ pub(super) fn least_superstep(snapshot: &Snapshot, is_allowed: impl Fn(SetId) ->
         return 0.0;
     }
     let (hosts, crowd) = (Hosts::new(snapshot, is_allowed), Crowd::new(snapshot));
+    let (low, _) = shortest_limit(|limit| hosts.may_compute(&crowd, limit));
+    (count(number) * barrier + low) * (1.0 - ROUNDING)
+}
+
+/// The shortest limit in seconds that `is_enough`, as any longer one is: the longest that is found not to be, and the shortest
+/// that is found to be.
+pub(super) fn shortest_limit(is_enough: impl Fn(f64) -> bool) -> (f64, f64) {
     let (mut low, mut high) = (0.0, 1e-9);
-    while !hosts.may_compute(&crowd, high) && high < LIMIT_MAX {
-        (low, high) = (high, 2.0 * high);
+    while !is_enough(high) && high < LIMIT_MAX {
+        high *= 2.0;
     }
     for _ in 0..BISECTIONS {
         let middle = f64::midpoint(low, high);
-        if hosts.may_compute(&crowd, middle) {
+        if is_enough(middle) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    (count(number) * barrier + low) * (1.0 - ROUNDING)
+    (low, high)
 }
 
 /// The hosts that processes may be placed on, equal ones once.
@@ -127,10 +134,10 @@ const LEVELS: usize = 8;
 const LIMIT_MAX: f64 = 1e15;
 
 /// Halvings of the interval in which the limit is searched.
-const BISECTIONS: u32 = 50;
+const BISECTIONS: u32 = 60;
 
 /// Relative rounding of sums.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::SetId;
 
-use super::bound::least_superstep;
+use super::bound::{ROUNDING, least_superstep, shortest_limit};
 use super::portfolio::EQUAL;
 use crate::Snapshot;
 use crate::bounded::count;
@@ -112,18 +112,7 @@ impl Quotas {
                 .sum()
         };
         let all = |limit: f64| (0..sets.len()).map(|index| room(limit, index)).sum::<f64>();
-        let (mut low, mut high) = (0.0, 1e-9);
-        while all(high) < total && high < LIMIT_MAX {
-            high *= 2.0;
-        }
-        for _ in 0..BISECTIONS {
-            let middle = f64::midpoint(low, high);
-            if all(middle) < total {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let (_, high) = shortest_limit(|limit| total <= all(limit));
         let mut quotas = Self {
             sets: sets.to_vec(),
             work: vec![0.0; snapshot.sets()],
@@ -300,15 +289,6 @@ const MOVES_PER_PROCESS: usize = 4;
 
 /// The most Sets that are tried in all combinations.
 const COMBINED_MAX: usize = 4;
-
-/// Longer than any superstep, in seconds.
-const LIMIT_MAX: f64 = 1e15;
-
-/// Halvings of the interval in which a limit is searched.
-const BISECTIONS: u32 = 60;
-
-/// Relative rounding that limits forgive.
-const ROUNDING: f64 = 1e-9;
 
 /// At most one move of each process, ordered by the bytes that it cuts.
 #[derive(Debug)]
