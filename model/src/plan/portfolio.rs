@@ -4,7 +4,6 @@ use super::bound::least_superstep;
 use super::greedy_refine::{GreedyRefine, greedy};
 use super::partition::partitions;
 use super::{Alternative, Draft, Plan};
-use crate::knowledge::PartialAssignment;
 use crate::rule::Rule;
 use crate::{Assignment, MigrationSchedule, Snapshot};
 
@@ -81,8 +80,7 @@ impl Portfolio {
             seeds: Vec::new(),
             messages: MESSAGES_MAX,
         };
-        let greedy = greedy(snapshot);
-        let plans = plans(snapshot, &greedy, present.longest()).into_iter();
+        let plans = plans(snapshot, present.longest()).into_iter();
         let uninterrupted = present.longest() - present.interrupted();
         drop(present);
         // One after the other: they take more memory than the places.
@@ -96,7 +94,7 @@ impl Portfolio {
             best.consider(snapshot, plan, || Assignment::new(snapshot, &places));
         }
         if best.moves == 0 {
-            best.consider_parts(snapshot, &greedy, uninterrupted);
+            best.consider_parts(snapshot, uninterrupted);
         }
         best.search(snapshot);
         Draft {
@@ -114,17 +112,11 @@ fn may_gain(snapshot: &Snapshot, present: f64) -> bool {
     least < present - least_superstep(snapshot, |_| true)
 }
 
-/// All plans from which searches may begin where supersteps take `present` seconds, the `greedy` one among them, none twice.
-fn plans(
-    snapshot: &Snapshot,
-    greedy: &PartialAssignment<'_>,
-    present: f64,
-) -> Vec<(&'static str, Vec<usize>)> {
-    let refined = GreedyRefine::new(TOLERANCE).refine(greedy, snapshot);
-    let greedy = [
-        ("greedy-refine", refined),
-        ("greedy", greedy.places().to_vec()),
-    ];
+/// All plans from which searches may begin where supersteps take `present` seconds, none twice.
+fn plans(snapshot: &Snapshot, present: f64) -> Vec<(&'static str, Vec<usize>)> {
+    let greedy = greedy(snapshot);
+    let refined = GreedyRefine::new(TOLERANCE).refine(&greedy, snapshot);
+    let greedy = [("greedy-refine", refined), ("greedy", greedy.into_places())];
     let mut plans: Vec<(&'static str, Vec<usize>)> = Vec::new();
     for (name, places) in greedy.into_iter().chain(partitions(snapshot, present)) {
         if plans.iter().all(|(_, other)| *other != places) {
@@ -175,13 +167,9 @@ impl Best {
 
     /// Considers plans that relieve the slowest hosts alone: where moves share a link, what all of them cost may be more than
     /// they gain, and the gain of the first ones more than what these cost. Their supersteps lie at equal ratios between that of
-    /// the `greedy` assignment and the present one, which takes `present` seconds without interruptions.
-    fn consider_parts(
-        &mut self,
-        snapshot: &Snapshot,
-        greedy: &PartialAssignment<'_>,
-        present: f64,
-    ) {
+    /// the greedy assignment and the present one, which takes `present` seconds without interruptions.
+    fn consider_parts(&mut self, snapshot: &Snapshot, present: f64) {
+        let greedy = greedy(snapshot);
         let ratio = present / greedy.uninterrupted();
         let step = libm::pow(ratio, 1.0 / f64::from(PARTS));
         if !(TOLERANCE..f64::INFINITY).contains(&step) {
@@ -190,7 +178,7 @@ impl Best {
         let mut tolerance = 1.0;
         for _ in 1..PARTS {
             tolerance *= step;
-            let places = GreedyRefine::new(tolerance).refine(greedy, snapshot);
+            let places = GreedyRefine::new(tolerance).refine(&greedy, snapshot);
             let part = Assignment::new(snapshot, &places);
             self.consider(snapshot, Drafted::new("greedy-refine", &part), || part);
         }
