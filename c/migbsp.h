@@ -1,8 +1,8 @@
 /* migbsp.h: programs for migbsp in C and C++.
 
    A program is a set of processes that compute in supersteps. This file makes a command of it, an executor, which migbsp starts, and to
-   which it speaks the protocol of docs/program-protocol.md, version 1. C99 or C++11, POSIX, little-endian; no library is needed. The guide is
-   docs/c.md, and examples/c has programs.
+   which it speaks the protocol of docs/reference/program-protocol.md, version 1. C99 or C++11, POSIX, little-endian; no library is needed. The guide is
+   docs/guide/c.md, and examples/c has programs.
 
    One file of the program says
 

@@ -1,4 +1,4 @@
-"""A runtime that speaks the protocol of docs/program-protocol.md, version 1, with executors on this machine."""
+"""A runtime that speaks the protocol of docs/reference/program-protocol.md, version 1, with executors on this machine."""
 
 import contextlib
 import dataclasses

@@ -1,10 +1,10 @@
-"""What docs/c.md shows is in the examples, and its names are in the header."""
+"""What docs/guide/c.md shows is in the examples, and its names are in the header."""
 
 import re
 
 from conftest import EXAMPLES, HERE
 
-GUIDE = (HERE.parent.parent / "docs" / "c.md").read_text()
+GUIDE = (HERE.parent.parent / "docs" / "guide" / "c.md").read_text()
 HEADER = (HERE.parent / "migbsp.h").read_text()
 
 

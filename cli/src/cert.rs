@@ -59,7 +59,7 @@ pub(crate) fn command() -> Command {
     )
     .example(
         "cert init --cluster lab",
-        "an authority for a cluster: docs/cluster.md",
+        "an authority for a cluster: docs/guide/cluster.md",
     )
 }
 
@@ -95,7 +95,7 @@ Examples:
   {bin} cert init --cluster lab
   {bin} cert init --cluster lab --dir /media/key/lab --days 1000
 
-Then: {bin} cert issue --help. The whole way to a cluster: docs/cluster.md.";
+Then: {bin} cert issue --help. The whole way to a cluster: docs/guide/cluster.md.";
 
 const ISSUE_ABOUT: &str = "\
 Issue a certificate and a key to a node, a Set Manager or a client.
@@ -123,7 +123,7 @@ Examples:
   for n in 3 4 5; do {bin} cert issue --role node --name node-$n --out certs; done
   scp certs/node-3.* node-3:.config/migbsp/
 
-The whole way to a cluster: docs/cluster.md.";
+The whole way to a cluster: docs/guide/cluster.md.";
 
 const REVOKE_ABOUT: &str = "\
 Revoke certificates: their holders are no longer admitted to the cluster.
@@ -146,7 +146,7 @@ Examples:
   for n in 1 2 4; do scp ~/.config/migbsp/authority.crl node-$n:.config/migbsp/; done
 
 Exit codes: 0 the list is written; 1 it cannot be; 2 usage; 4 no authority, or a file that is no certificate of it.
-What it does to a cluster: docs/cluster.md.";
+What it does to a cluster: docs/guide/cluster.md.";
 
 const SHOW_ABOUT: &str = "\
 Say what certificates are about, and how long they are valid.

@@ -1,7 +1,7 @@
 //! The commands of programs, as a library.
 //!
 //! A program is a registry of workloads and rules of policies with a set of [`Commands`], which its `main` composes:
-//! `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`, or another crate) with its
+//! `docs/guide/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`, or another crate) with its
 //! arguments, its help and what it prints; what it computes is in other crates.
 
 mod cert;

@@ -76,7 +76,7 @@ fn workloads(registry: &Registry) -> String {
             leaves("", &parameters, &mut text);
         }
     }
-    text.push_str("\nEvery key is explained in docs/experiments.md.");
+    text.push_str("\nEvery key is explained in docs/reference/experiments.md.");
     text
 }
 
@@ -110,7 +110,7 @@ Policies, as `scheduler.policy` and `--policy` name them:
 Rules and their parameters, which `--policy NAME:RULE.KEY=VALUE` and [scheduler.RULE] set:
 
 {}
-Which one to take, and what the rules do: docs/policies.md.",
+Which one to take, and what the rules do: docs/guide/policies.md.",
         "none",
         rules(registry)
     )
@@ -156,7 +156,7 @@ unit is a string, as in memory = \"900 kB\". A plain number may be a string, too
             text.push_str(&format!("{}\n", line.trim_end()));
         }
     }
-    text.push_str("\nWhich key has which quantity: docs/experiments.md, docs/platforms.md.");
+    text.push_str("\nWhich key has which quantity: docs/reference/experiments.md, docs/reference/platforms.md.");
     text
 }
 
@@ -170,7 +170,7 @@ policy, overrides and seed. In CSV these are comments, lines that begin with \"#
 "
     .to_owned();
     gather(command, "", &mut text);
-    text.push_str("\nWhat the values mean: docs/experiments.md. Schemas of JSON: docs/results.md.");
+    text.push_str("\nWhat the values mean: docs/reference/experiments.md. Schemas of JSON: docs/reference/results.md.");
     text
 }
 

@@ -4,7 +4,7 @@
 //! and the rules of policies that a binary knows. [`load`] reads an experiment file under the layers of
 //! the configuration, [`PreparedExperiment`] places its processes on its platform and runs it in
 //! simulation, [`submission`] makes a job for real hosts of it, and [`Recorder`] keeps the record.
-//! `docs/custom-programs.md` is a guide.
+//! `docs/guide/custom-programs.md` is a guide.
 
 mod background;
 pub mod batch;

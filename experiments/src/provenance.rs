@@ -206,11 +206,11 @@ pub(crate) fn configuration_digest(configuration: &Node) -> String {
 // Results as programs read them, JSON or CSV, with what made them.
 //
 // A command computes a report, a struct without a head. Here it is written after its schema and the provenance:
-// program, build, digest of the configuration, policy, overrides, seed. `docs/schemas` describes all JSON; a test
+// program, build, digest of the configuration, policy, overrides, seed. `docs/reference/schemas` describes all JSON; a test
 // validates what commands write, and a key that no schema has fails. Reports have names of hosts, Sets and processes.
 // Events of a record have indices, and their first line has the names.
 
-/// A result with a form that programs rely on. `docs/schemas` describes it.
+/// A result with a form that programs rely on. `docs/reference/schemas` describes it.
 pub trait Published: Serialize {
     /// Name and version of the form, as `migbsp.simulate/1`.
     const SCHEMA: &'static str;

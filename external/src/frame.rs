@@ -1,4 +1,4 @@
-//! Frames: what runtime and executor write to each other (`docs/program-protocol.md`).
+//! Frames: what runtime and executor write to each other (`docs/reference/program-protocol.md`).
 
 use std::io::{self, Read, Write};
 

@@ -1,7 +1,7 @@
 //! Bulk-synchronous programs in any language.
 //!
 //! A program is a command. Its *executors* are processes of the operating system that speak a small binary protocol
-//! (`docs/program-protocol.md`), and each of them executes the supersteps of one or more processes. [`External`] is such a process as a
+//! (`docs/reference/program-protocol.md`), and each of them executes the supersteps of one or more processes. [`External`] is such a process as a
 //! [`Program`](bsp::Program): simulated, checked, moved and saved as a program in Rust is.
 //!
 //! | to | use |

@@ -17,7 +17,7 @@
 //! | `plan` | where each process should run |
 //! | `acceptance` | whether a plan is carried out |
 //! | `planner` | what the planner learns: costs, lifetimes of plans, what owners' jobs take, errors of predictions; pacing and undoing |
-//! | `rebalance` | one decision with everything known, as an assignment problem (`docs/rebalancing.md`) |
+//! | `rebalance` | one decision with everything known, as an assignment problem (`lab/docs/rebalancing.md`) |
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 

@@ -1,4 +1,4 @@
-"""`docs/python.md` shows the examples."""
+"""`docs/guide/python.md` shows the examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_code_in_the_guide_is_that_of_the_examples() -> None:
-    guide = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     files = {file.name: file.read_text() for file in (ROOT / "examples" / "python").glob("*.py")}
     shown = None
     blocks = 0
@@ -25,7 +25,7 @@ def test_code_in_the_guide_is_that_of_the_examples() -> None:
 
 
 def test_the_guide_shows_the_whole_of_the_first_program() -> None:
-    guide = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```\n", guide, flags=re.DOTALL)
     assert code is not None
     heat = (ROOT / "examples" / "python" / "heat.py").read_text()

@@ -39,7 +39,7 @@ const ABOUT: &str = "\
 Write a package for a program of your own, which builds and runs
 
 It has a program (heat that spreads along a rod), its workload, an experiment, a platform, tests, and a README with \
-commands to try. Change it step by step into your program: docs/custom-programs.md is a guide.
+commands to try. Change it step by step into your program: docs/guide/custom-programs.md is a guide.
 
 Nothing is written where there is a folder of that name.";
 

@@ -107,4 +107,4 @@ Examples:
 
 Exit codes: 0 advice was given, or there is none to give; 4 RUN holds no complete record, or one without calls.
 
-The evidence: docs/command-line.md. Why processes moved: `{bin} explain`.";
+The evidence: docs/reference/command-line.md. Why processes moved: `{bin} explain`.";

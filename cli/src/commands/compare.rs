@@ -412,7 +412,7 @@ pub(crate) const COMPARE_HELP: &str = "\
 Policies:
   none                             no rescheduling
   migbsp                           with the parameters of the experiment
-  adaptive                         calls when they pay, plans by processor: docs/policies.md
+  adaptive                         calls when they pay, plans by processor: docs/guide/policies.md
   migbsp:interval=8,x=0.9          with other parameters: keys of [scheduler]
   migbsp:scenario=ii               calls are held and paid for, no process migrates
   menon+greedy-refine+amortised    when to call, what to plan, when to accept
@@ -437,7 +437,7 @@ Examples:
   {bin} up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
   {bin} compare --from results --assert-each 'adaptive <= none'     the combinations of a sweep
 
-Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";
+Every key of [scheduler] and every value of the results is explained in docs/reference/experiments.md.";
 
 /// All that the runs of a comparison need, on a thread of their own.
 #[derive(Clone, Debug)]

@@ -118,4 +118,4 @@ Examples:
   {bin} explain runs/lbm --format csv > potentials.csv
   {bin} explain runs/other --against runs/lbm/i             what its moves gained
 
-Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";
+Symbols and equations: docs/model.md. How to read the answers: docs/guide/explain.md.";

@@ -192,7 +192,7 @@ const CHECK_HELP: &str = "\
 Example:
   {bin} platform check conf/platforms/five.xml
 
-How to write one: docs/platforms.md.";
+How to write one: docs/reference/platforms.md.";
 
 const SHOW_HELP: &str = "\
 Examples:
@@ -200,7 +200,7 @@ Examples:
   {bin} platform show conf/platforms/testbed.toml --format json
 
 A route is that from the first host of a Set to the last one of another. How to write a platform:
-docs/platforms.md.";
+docs/reference/platforms.md.";
 
 /// How the network shares its bandwidth.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -327,7 +327,7 @@ Examples:
   {bin} simulate conf/lbm-cavity.toml --outputs cavity/
   {bin} simulate conf/scripted.toml                  what if? scripted migrations
 
-Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
+Every key is explained in docs/reference/experiments.md; what a call decides, in docs/model.md.";
 
 /// The records of simulations that go on.
 #[derive(Debug, Default)]

@@ -30,7 +30,7 @@ Examples:
   {bin} node --name node-1
   {bin} node --conf node-1.toml --log-format json --exit-when-stuck 60
 
-Certificates, lists of hosts, firewalls: docs/cluster.md.";
+Certificates, lists of hosts, firewalls: docs/guide/cluster.md.";
 
 pub(super) const RUN_ABOUT: &str = "\
 Run an experiment on the hosts of a cluster.
@@ -56,7 +56,7 @@ Examples:
   {bin} status --cluster hosts
   {bin} attach 00c3a1f2e4d5b697 --cluster hosts --out runs --outputs outputs.json
 
-What survives what: docs/recovery.md.";
+What survives what: docs/guide/recovery.md.";
 
 pub(super) const END_ABOUT: &str = "\
 End a run that a node leads. Its nodes are free then; a client that follows it shows which client has ended it.";
@@ -73,7 +73,7 @@ Examples:
   {bin} drain node-3 --cluster hosts
   {bin} status --cluster hosts
 
-Nodes that join and leave: docs/elasticity.md.";
+Nodes that join and leave: docs/guide/elasticity.md.";
 
 pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
@@ -83,7 +83,7 @@ The list of hosts, one per line; the first of each Set is its Set Manager:
 Nodes have to run the same build as this client, unless both ends have --allow-mixed-builds.
 
 A run with --checkpoint DIR can be resumed with --resume DIR after a failure, on any nodes. It takes the experiment from there \
-and goes on with its checkpoints: docs/checkpoints.md.
+and goes on with its checkpoints: docs/guide/checkpoints.md.
 
 --dashboard serves a page of the run to browsers while it goes on, with what `report` shows of a record. It can only be \
 read, and from this machine alone unless HOST:PORT says otherwise; there is no password. From elsewhere: ssh -L 7448:127.0.0.1:7448 \
@@ -96,7 +96,7 @@ Formats:
 
 Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them. With `nodes`, \
 each output stays in a file of the node on which its process ends, and is not verified. --snapshots has the nodes write what \
-processes write while they run. Nodes need a folder for files: docs/cluster.md. files.json in the folder of the record lists them.
+processes write while they run. Nodes need a folder for files: docs/guide/cluster.md. files.json in the folder of the record lists them.
 
 Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment or checkpoint; \
 5 the cluster failed; 130 interrupted.
@@ -137,7 +137,7 @@ a time that is exponential with mean --dwell; or a CSV file, seconds since the s
   20,1
 
 --hosts FILE starts the nodes on the hosts of a hostfile instead, by ssh or another remote shell (--shell), with certificates of this \
-command alone: docs/slurm.md.
+command alone: docs/guide/slurm.md.
 
 --play has the nodes play the platform of the experiment: a node for each host, which computes what programs charge as fast \
 as that host, less [load]; the relay plays slow and congested links between Sets. The run is simulated first, and its \
@@ -281,7 +281,7 @@ A job script:
   #SBATCH --requeue --signal=USR1@120 --open-mode=append --no-kill
   exec {bin} slurm conf/heat-local.toml --checkpoint saved-$SLURM_JOB_ID --requeue --out runs/$SLURM_JOB_ID
 
-Arrays, heterogeneous jobs, what if: docs/slurm.md.";
+Arrays, heterogeneous jobs, what if: docs/guide/slurm.md.";
 
 pub(super) const PBS_ABOUT: &str = "\
 Run an experiment on the hosts of this job of PBS: PBS_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \
@@ -294,4 +294,4 @@ oarsh, or that of --shell. All else is as with `slurm`, but for --requeue.";
 pub(super) const SHELL_HELP: &str = "\
 Exit codes: those of `run`. The binary of this program has to be at the same place on all hosts.
 
-A run with --checkpoint DIR goes on from the newest complete checkpoint in DIR, if there is one: docs/slurm.md.";
+A run with --checkpoint DIR goes on from the newest complete checkpoint in DIR, if there is one: docs/guide/slurm.md.";

@@ -156,7 +156,7 @@ pub(crate) fn command() -> Command {
     .after_long_help(UP_HELP)
     .example(
         "up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml",
-        "on real processes: docs/cluster.md",
+        "on real processes: docs/guide/cluster.md",
     )
 }
 

@@ -1,4 +1,4 @@
-//! docs/task-farms.md: its code is the example's, and what it shows is what the example prints.
+//! docs/guide/task-farms.md: its code is the example's, and what it shows is what the example prints.
 //!
 //! With `MIGBSP_UPDATE=1` the test writes what commands print into the guide.
 
@@ -36,7 +36,7 @@ fn stdout_in(folder: &Path, arguments: &[&str]) -> String {
 }
 
 fn page() -> PathBuf {
-    example().join("../../docs/task-farms.md")
+    example().join("../../docs/guide/task-farms.md")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The example as its users meet it, and docs/custom-programs.md: its code is the example's, and what it shows is what the
+//! The example as its users meet it, and docs/guide/custom-programs.md: its code is the example's, and what it shows is what the
 //! example prints.
 //!
 //! With `MIGBSP_UPDATE=1` the test writes whole files and what commands print into the guide.
@@ -76,7 +76,7 @@ fn outputs_depend_neither_on_the_barrier_nor_on_moves() {
 
 #[test]
 fn the_guide_leads_to_the_example() {
-    let path = example().join("../../docs/custom-programs.md");
+    let path = example().join("../../docs/guide/custom-programs.md");
     let text = fs::read_to_string(&path).unwrap();
     let folder = folder();
     let mut parts: Vec<String> = text.split("```").map(str::to_owned).collect();
@@ -118,7 +118,7 @@ fn the_guide_leads_to_the_example() {
     }
     let written = fs::read_to_string(&path).unwrap();
     for (number, (is, should)) in written.lines().zip(right.lines()).enumerate() {
-        assert_eq!(is, should, "docs/custom-programs.md:{}", number + 1);
+        assert_eq!(is, should, "docs/guide/custom-programs.md:{}", number + 1);
     }
     assert_eq!(
         written.len(),

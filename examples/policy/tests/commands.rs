@@ -133,7 +133,7 @@ fn bad_parameters_are_named() {
 #[test]
 fn the_guide_shows_the_example() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(example.join("../../docs/policies.md")).unwrap();
+    let text = fs::read_to_string(example.join("../../docs/guide/policies.md")).unwrap();
     let (_, section) = text.split_once("## A policy of your own").unwrap();
     let blocks: Vec<&str> = section.split("```").skip(1).step_by(2).collect();
     let shown = ["src/pairwise.rs", "src/main.rs", "drift.toml"];
@@ -148,7 +148,7 @@ fn the_guide_shows_the_example() {
 #[test]
 fn the_tutorial_shows_what_the_example_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = root.join("docs/tutorial.md");
+    let page = root.join("docs/guide/tutorial.md");
     let text = fs::read_to_string(&page).unwrap();
     let (before, block) = text
         .split_once("```console\n$ cargo run --release -p policy -- ")

@@ -320,7 +320,7 @@ fn node_files_have_a_line_for_each_slot() {
 
 #[test]
 fn the_hostfile_of_the_guide_is_read() {
-    let guide = include_str!("../../../docs/cluster.md");
+    let guide = include_str!("../../../docs/guide/cluster.md");
     let (_, rest) = guide.split_once("```hostfile\n").unwrap();
     let cluster = parse(rest.split("```").next().unwrap()).unwrap();
     let expect = [

@@ -168,4 +168,4 @@ Examples:
 
 Exit codes: 0 no seed failed; 2 the seeds are none; 3 a seed failed, or no seed shows a mutant.
 
-What is simulated and what is not: docs/chaos.md.";
+What is simulated and what is not: lab/docs/chaos.md.";

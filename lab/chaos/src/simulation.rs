@@ -7,7 +7,7 @@
 //! shell has: connections with ordered streams, processors, disks, and times of plans and states. Agents handle events
 //! without mailboxes. Faults come from the seed. Some seeds are aimed at messages that overtake each other
 //! (`overtaking`); of the others, those that are even have a fault aimed at a step of the protocol (`protocol::Step`).
-//! What is checked is written at the head of `docs/chaos.md`. The disk is the simulated one of the checkpoint store,
+//! What is checked is written at the head of `lab/docs/chaos.md`. The disk is the simulated one of the checkpoint store,
 //! and a second simulation resumes from it.
 //!
 //! The world of `simulated` is not used for this: it executes programs ahead of time, and has one view of everything.

@@ -337,4 +337,4 @@ Examples:
   {bin} reproduce du2007-cost --moves 6              as often as in the paper
   {bin} reproduce santana --html santana.html        speedups of a task farm, with its figures
 
-What the columns mean and how stated migrations are forced: docs/tables.md.";
+What the columns mean and how stated migrations are forced: lab/docs/tables.md.";

@@ -1,6 +1,6 @@
 """Frames of the protocol of external programs, version 1, as an executor reads and writes them.
 
-`docs/program-protocol.md` is their description.
+`docs/reference/program-protocol.md` is their description.
 """
 
 from __future__ import annotations

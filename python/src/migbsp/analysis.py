@@ -352,7 +352,7 @@ class Record:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """`run.json`: configuration, provenance and result of the run; `docs/schemas/run.json` describes it."""
+        """`run.json`: configuration, provenance and result of the run; `docs/reference/schemas/run.json` describes it."""
         data: dict[str, Any] = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
         return data
 
@@ -448,7 +448,7 @@ class Simulation(_Outputs, Mapping[str, Record]):
 
     def __init__(self, data: dict[str, Any], folder: _Folder, kept: Path | None, frames: str | None) -> None:
         super().__init__(folder, kept)
-        #: What `migbsp simulate --format json` printed; `docs/schemas/simulate.json` describes it.
+        #: What `migbsp simulate --format json` printed; `docs/reference/schemas/simulate.json` describes it.
         self.data = data
         #: The folder of the records.
         self.folder = folder.path
@@ -490,7 +490,7 @@ class Run(_Outputs):
 
     def __init__(self, data: dict[str, Any], folder: _Folder, kept: Path | None, frames: str | None) -> None:
         super().__init__(folder, kept)
-        #: What `migbsp run --format json` printed; `docs/schemas/live.json` describes it.
+        #: What `migbsp run --format json` printed; `docs/reference/schemas/live.json` describes it.
         self.data = data
         self._frames = frames
         self._names = [view["record"] for view in data["views"] if view["record"]] or [data["run"]["scenario"]]
@@ -519,7 +519,7 @@ class Comparison:
     """What `compare` found."""
 
     def __init__(self, data: dict[str, Any], picture: Picture | None, frames: str | None) -> None:
-        #: What `migbsp compare --format json` printed; `docs/schemas/compare.json` describes it.
+        #: What `migbsp compare --format json` printed; `docs/reference/schemas/compare.json` describes it.
         self.data = data
         #: The gains with their intervals, if there are any.
         self.picture = picture
@@ -560,7 +560,7 @@ class Explanation:
     """What `explain` answers: `str()` is its text, and `data` the values."""
 
     def __init__(self, data: dict[str, Any], arguments: list[Any], keeps: object) -> None:
-        #: What `migbsp explain --format json` printed; `docs/schemas/explain.json` describes it.
+        #: What `migbsp explain --format json` printed; `docs/reference/schemas/explain.json` describes it.
         self.data = data
         self._arguments = arguments
         self._keeps = keeps
@@ -584,7 +584,7 @@ class Explanation:
 class Verified:
     """A record whose decisions are what the model computes."""
 
-    #: What `migbsp verify --format json` printed; `docs/schemas/verify.json` describes it.
+    #: What `migbsp verify --format json` printed; `docs/reference/schemas/verify.json` describes it.
     data: dict[str, Any] = field(repr=False)
 
     @property

@@ -1,6 +1,6 @@
 //! This project's own platform files: tables of Sets, links and loads in TOML.
 //!
-//! The format is described in `docs/platforms.md`.
+//! The format is described in `docs/reference/platforms.md`.
 
 mod document;
 
@@ -27,7 +27,7 @@ use document::{
 };
 
 impl Platform {
-    /// Reads a platform in TOML, as described in `docs/platforms.md`.
+    /// Reads a platform in TOML, as described in `docs/reference/platforms.md`.
     ///
     /// # Errors
     ///

@@ -310,7 +310,7 @@ fn outputs_whose_values_a_format_cannot_hold_are_kept_otherwise() {
 
 #[test]
 fn shipped_kernels_leave_what_the_documentation_lists() {
-    let page = fs::read_to_string(root().join("docs/experiments.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/experiments.md")).unwrap();
     for name in [
         "alignment.txt",
         "density.npy",

@@ -1,6 +1,6 @@
 //! All of the papers' tables, as `migbsp reproduce` sets them beside ours.
 //!
-//! What it says is written to `docs/tables.md`, misses included; a test fails when that page is not what
+//! What it says is written to `lab/docs/tables.md`, misses included; a test fails when that page is not what
 //! the command says. `MIGBSP_UPDATE=1 cargo test -p migbsp --features long-tests paper` writes it anew.
 
 mod page;
@@ -95,18 +95,18 @@ fn errors_stay_within_their_limits() {
 #[test]
 fn the_page_of_tables_is_what_the_command_says() {
     let page = page::page(everything(), &results().summary);
-    let path = root().join("docs/tables.md");
+    let path = root().join("lab/docs/tables.md");
     if std::env::var_os("MIGBSP_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     for (number, (is, should)) in written.lines().zip(page.lines()).enumerate() {
-        assert_eq!(is, should, "docs/tables.md:{}", number + 1);
+        assert_eq!(is, should, "lab/docs/tables.md:{}", number + 1);
     }
     assert_eq!(
         written.len(),
         page.len(),
-        "docs/tables.md is too short or too long"
+        "lab/docs/tables.md is too short or too long"
     );
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -14,9 +14,9 @@ use crate::invocation::root;
 
 /// Pages that other tests compare: `paper` in this program, and the tests of `examples/poisson` and `examples/mandelbrot`.
 const ELSEWHERE: [&str; 3] = [
-    "docs/tables.md",
-    "docs/custom-programs.md",
-    "docs/task-farms.md",
+    "lab/docs/tables.md",
+    "docs/guide/custom-programs.md",
+    "docs/guide/task-farms.md",
 ];
 
 /// Two ways to write the name of the program.
@@ -87,40 +87,44 @@ fn pages_show_what_their_commands_print() {
 
 /// Fails if a picture of a page differs from the one of the same name that the commands wrote in `folder`.
 fn compare_pictures(folder: &Path) {
-    for name in pages().iter().flat_map(|page| pictures(page)) {
-        let drawn = fs::read(folder.join(&name));
+    for shipped in pages().iter().flat_map(|page| pictures(page)) {
+        let name = shipped.display();
+        let drawn = fs::read(folder.join(shipped.file_name().unwrap()));
         let drawn = drawn.unwrap_or_else(|error| panic!("no command of a page: {name}: {error}"));
-        let shipped = root().join("docs").join(&name);
         if std::env::var_os("MIGBSP_UPDATE").is_some() {
             fs::write(&shipped, &drawn).unwrap();
         }
         let is_same = fs::read(&shipped).is_ok_and(|shipped| shipped == drawn);
-        assert!(is_same, "docs/{name} differs: MIGBSP_UPDATE=1 writes it");
+        assert!(is_same, "{name} differs: MIGBSP_UPDATE=1 writes it");
     }
 }
 
 /// The pictures in a page that its commands, or those of another page, draw.
-fn pictures(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join(page)).unwrap();
+fn pictures(page: &str) -> Vec<PathBuf> {
+    let page = root().join(page);
+    let text = fs::read_to_string(&page).unwrap();
     let links = text.split("](").skip(1);
     links
         .filter_map(|link| link.split_once(')'))
-        .filter_map(|(target, _)| target.trim_start_matches("docs/").strip_suffix(".svg"))
-        .map(|name| format!("{name}.svg"))
-        .filter(|name| !DRAWN_ELSEWHERE.contains(&name.as_str()))
+        .filter(|(target, _)| target.ends_with(".svg"))
+        .map(|(target, _)| page.parent().unwrap().join(target))
+        .filter(|path| !DRAWN_ELSEWHERE.iter().any(|name| path.ends_with(name)))
         .collect()
 }
 
-/// README.md, then the pages in `docs` by name.
+/// README.md, then the pages below `docs` and `lab/docs` by name.
 fn pages() -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(root().join("docs"))
-        .unwrap()
-        .map(|entry| format!("docs/{}", entry.unwrap().file_name().display()))
-        .filter(|name| name.ends_with(".md") && !ELSEWHERE.contains(&name.as_str()))
-        .collect();
-    names.sort();
-    names.insert(0, "README.md".to_owned());
-    names
+    let mut pages = vec!["README.md".to_owned()];
+    for folder in ["docs", "docs/guide", "docs/reference", "lab/docs"] {
+        let names = fs::read_dir(root().join(folder))
+            .unwrap()
+            .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().display()))
+            .filter(|name| name.ends_with(".md") && !ELSEWHERE.contains(&name.as_str()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        pages.append(&mut names);
+    }
+    pages
 }
 
 /// Fails if the page `name` differs from `printed`.

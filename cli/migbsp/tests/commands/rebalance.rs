@@ -305,7 +305,7 @@ fn help_leads_on() {
         "generate",
         "Exit codes:",
         "3  a target is not met",
-        "docs/rebalancing.md",
+        "lab/docs/rebalancing.md",
     ] {
         assert!(help.contains(words), "{words}: {help}");
     }

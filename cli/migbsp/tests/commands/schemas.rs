@@ -1,4 +1,4 @@
-//! `docs/schemas`: all JSON that commands write is as its schema says, and the schemas say all of it.
+//! `docs/reference/schemas`: all JSON that commands write is as its schema says, and the schemas say all of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -131,9 +131,9 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// That of `docs/schemas/NAME.json`.
+    /// That of `docs/reference/schemas/NAME.json`.
     pub(crate) fn read(name: &str) -> Self {
-        let path = root().join(format!("docs/schemas/{name}.json"));
+        let path = root().join(format!("docs/reference/schemas/{name}.json"));
         let text = fs::read_to_string(&path);
         let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let json: Value = serde_json::from_str(&text).unwrap();
@@ -372,9 +372,9 @@ fn answers_about_records_with_faults_are_as_their_schemas_say() {
     }
 }
 
-/// The names of the files in `docs/schemas`.
+/// The names of the files in `docs/reference/schemas`.
 fn published() -> BTreeSet<String> {
-    let files = fs::read_dir(root().join("docs/schemas")).unwrap();
+    let files = fs::read_dir(root().join("docs/reference/schemas")).unwrap();
     let name = |file: fs::DirEntry| {
         let name = file.file_name().into_string().unwrap();
         name.strip_suffix(".json").unwrap().to_owned()
@@ -384,20 +384,23 @@ fn published() -> BTreeSet<String> {
 
 #[test]
 fn every_schema_is_listed_and_says_the_same_of_what_made_a_result() {
-    let page = fs::read_to_string(root().join("docs/results.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/results.md")).unwrap();
     let provenance = Schema::read("simulate").json["$defs"]["provenance"].clone();
     let run = Schema::read("simulate").json["$defs"]["run"].clone();
     for name in published() {
         let schema = Schema::read(&name).json;
         let link = format!("[`{name}.json`](schemas/{name}.json)");
-        assert!(page.contains(&link), "docs/results.md lacks {link}");
+        assert!(
+            page.contains(&link),
+            "docs/reference/results.md lacks {link}"
+        );
         let form = schema["properties"]["schema"]["const"].as_str();
         // That of the events is in their first line.
         let of_events = || schema["$defs"]["run"]["properties"]["schema"]["const"].as_str();
         let form = form.or_else(of_events).unwrap();
         assert!(
             page.contains(&format!("`{form}`")),
-            "docs/results.md lacks {form}"
+            "docs/reference/results.md lacks {form}"
         );
         let id = format!("urn:{}", form.replace('/', ":"));
         assert_eq!(schema["$id"], id);

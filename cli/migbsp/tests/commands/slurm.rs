@@ -432,7 +432,7 @@ fn a_sweep_is_an_array_and_a_job_that_depends_on_it_merges_its_parts() {
         return;
     };
     // The script and the commands are those of the documentation, but for the size of the sweep.
-    let documented = fs::read_to_string(root().join("docs/slurm.md")).unwrap();
+    let documented = fs::read_to_string(root().join("docs/guide/slurm.md")).unwrap();
     let (_, sweeps) = documented.split_once("\n## Sweeps\n").unwrap();
     let mut blocks = sweeps.split("```text\n").skip(1);
     let mut block = || {

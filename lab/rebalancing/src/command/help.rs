@@ -68,7 +68,7 @@ Examples:
   {bin} rebalance sweep conf/rebalance/small.json --svg cost.svg
   {bin} rebalance generate --group I3,3 --seed 5 | {bin} rebalance - --format json
 
-Instance files and algorithms: docs/rebalancing.md.";
+Instance files and algorithms: lab/docs/rebalancing.md.";
 
 pub(super) const SWEEP_ABOUT: &str = "\
 Compare the costs of levels for several algorithms.
@@ -92,7 +92,7 @@ Examples:
   {bin} rebalance sweep conf/rebalance/small.json --algorithm imlp --algorithm mlp --algorithm tabu \\
       --points 20 --budget \"1 Msteps\" --format csv
 
-How to read a sweep: docs/rebalancing.md.";
+How to read a sweep: lab/docs/rebalancing.md.";
 
 pub(super) const GENERATE_ABOUT: &str = "\
 Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2), with other sizes, or with communication.
@@ -137,7 +137,7 @@ Examples:
   {bin} rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
   {bin} rebalance import run/data.*.json.br | {bin} rebalance - --target 3.3 --format json > plan.json
 
-What is read, and how to move from LBAF: docs/rebalancing.md.";
+What is read, and how to move from LBAF: lab/docs/rebalancing.md.";
 
 pub(super) const EXPORT_ABOUT: &str = "\
 Write a plan into the LB data it was made from.
@@ -155,4 +155,4 @@ Examples:
   {bin} rebalance export plan.json conf/rebalance/vt --out balanced
   {bin} rebalance export plan.json conf/rebalance/vt --target 3.3 --phase 1 --out balanced
 
-Every step, from import to export: docs/rebalancing.md.";
+Every step, from import to export: lab/docs/rebalancing.md.";

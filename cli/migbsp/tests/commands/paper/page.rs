@@ -1,4 +1,4 @@
-//! `docs/tables.md`, from the output of `migbsp reproduce all`.
+//! `lab/docs/tables.md`, from the output of `migbsp reproduce all`.
 
 use std::fmt::Write as _;
 
@@ -354,7 +354,7 @@ const FORMATS: &str = "
 ## Output formats
 
 `migbsp reproduce all --format json` prints one object with `\"schema\": \"migbsp.reproduce/1\"` and the build that made
-it ([`results.md`](results.md) has its schema). Times are simulated seconds at full precision, errors and gains
+it ([`results.md`](../../docs/reference/results.md) has its schema). Times are simulated seconds at full precision, errors and gains
 fractions of 1.
 
 | key | meaning |
