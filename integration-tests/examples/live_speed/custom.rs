@@ -11,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::job::{Calls, Case, Reduces};
 
 /// A case in words of the form `key=number`.
+#[derive(Clone)]
 pub(crate) struct CustomCase {
     nodes: usize,
     sets: usize,

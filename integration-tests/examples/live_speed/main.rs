@@ -1,15 +1,5 @@
 //! How fast runs on real hosts are: node processes on this machine, and beside them Open MPI, plain TCP and one
-//! stream of the transport.
-//!
-//! ```text
-//! cargo run --release -p integration-tests --example live_speed -- [quick] [--busy] [--json] [--only WORD]
-//! cargo run --release -p integration-tests --example live_speed -- --case "nodes=4 processes=8 sends=100000"
-//! ```
-//!
-//! `quick` takes a tenth of the supersteps, `--busy` keeps one processor of the machine busy meanwhile, `--only`
-//! measures what has the word in its name. Open MPI is measured where `mpicc` and `mpirun` are installed. `--case`
-//! measures one case, whose keys [`custom::CustomCase`] has, and the processor time of its nodes, which depends less on what
-//! else the machine does than the time of a superstep.
+//! stream of the transport. `--help` lists what can be measured alone.
 
 mod cases;
 mod checkpoints;
@@ -25,36 +15,62 @@ mod table;
 use std::env;
 use std::process::ExitCode;
 
+use clap::Parser;
+
 use cases::Scale;
+use custom::CustomCase;
+
+/// Measures runs on node processes of this machine, and beside them Open MPI (where `mpicc` and `mpirun` are
+/// installed), plain TCP and one stream of the transport. The whole takes about ten minutes.
+#[derive(Parser)]
+struct Options {
+    /// Take a tenth of the supersteps
+    #[arg(long)]
+    quick: bool,
+    /// Keep one processor of the machine busy meanwhile
+    #[arg(long)]
+    busy: bool,
+    /// Print the rows as JSON
+    #[arg(long)]
+    json: bool,
+    /// Measure one group of cases
+    #[arg(long, value_name = "GROUP", value_parser = cases::GROUPS)]
+    only: Option<String>,
+    /// Measure one case, with the processor time of its nodes, which depends less on what else the machine does than the
+    /// time of a superstep
+    ///
+    /// KEYS are numbers of the form key=number, separated by spaces: nodes, sets, runs, processes, supersteps,
+    /// central, sends, sums, spins, state, unmoved, moving.
+    #[arg(long, value_name = "KEYS", conflicts_with_all = ["quick", "busy", "json", "only"])]
+    case: Option<CustomCase>,
+}
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        // What this program starts as children.
         ["--node"] => cluster::node()?,
         ["--sink"] => stream::sink()?,
         ["--echo", address] => others::echo(address)?,
         ["--spin"] => others::spin()?,
-        _ => measure(&words)?,
+        _ => measure(Options::parse())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(words: &[&str]) -> anyhow::Result<()> {
-    let has = |word: &str| words.contains(&word);
-    let after = |option: &str| words.iter().skip_while(|word| **word != option).nth(1);
-    if let Some(case) = after("--case") {
-        return custom::measure(&case.parse()?);
+fn measure(options: Options) -> anyhow::Result<()> {
+    if let Some(case) = options.case {
+        return custom::measure(&case);
     }
-    let only = after("--only");
     let scale = Scale {
-        divisor: if has("quick") { 10 } else { 1 },
-        only: only.map(ToString::to_string),
+        divisor: if options.quick { 10 } else { 1 },
+        only: options.only,
     };
-    let busy = has("--busy").then(others::Spinner::start).transpose()?;
+    let busy = options.busy.then(others::Spinner::start).transpose()?;
     let rows = cases::all(&scale)?;
     drop(busy);
-    if has("--json") {
+    if options.json {
         table::print_json(&rows)
     } else {
         table::print(&rows);
