@@ -406,7 +406,8 @@ impl Intervals {
             title: &self.title,
             note: "",
             description: self.description(),
-            legend: self.legend(),
+            // Every bar has its label beside it.
+            legend: Vec::new(),
             width: (INTERVALS_WIDTH + beside)
                 .max(text_width(&self.title))
                 .unsigned_abs(),
@@ -417,21 +418,6 @@ impl Intervals {
 
     fn rows(&self) -> impl Iterator<Item = &Interval> {
         self.groups.iter().flat_map(|group| &group.rows)
-    }
-
-    /// Each label with its colour, in the order they first occur.
-    fn legend(&self) -> Vec<Key<'_>> {
-        let mut keys: Vec<Key<'_>> = Vec::new();
-        for row in self.rows() {
-            if !keys.iter().any(|key| key.name == row.name) {
-                keys.push(Key {
-                    name: &row.name,
-                    mark: Mark::Area,
-                    colour: row.colour,
-                });
-            }
-        }
-        keys
     }
 
     fn description(&self) -> String {

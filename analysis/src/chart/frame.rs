@@ -124,7 +124,8 @@ impl Frame<'_> {
     fn note_lines(&self) -> Vec<String> {
         let room = self.width.saturating_sub(2 * MARGIN.unsigned_abs());
         let columns = index(room) / NOTE_CHARACTER_WIDTH;
-        let note = clean(self.note);
+        // A number and its unit stay in one line.
+        let note = clean(self.note).replace(" %", "\u{a0}%");
         let lines = textwrap::wrap(&note, columns.max(1)).into_iter();
         lines
             .map(std::borrow::Cow::into_owned)
