@@ -96,7 +96,7 @@ Formats:
 
 Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them. With `nodes`, \
 each output stays in a file of the node on which its process ends, and is not verified. --snapshots has the nodes write what \
-processes write while they run. Nodes need a folder for files: docs/guide/cluster.md. files.json in the folder of the record lists them.
+processes write while they run. Nodes need a folder for files: docs/reference/runs.md. files.json in the folder of the record lists them.
 
 Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment or checkpoint; \
 5 the cluster failed; 130 interrupted.
