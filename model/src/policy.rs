@@ -38,7 +38,7 @@ impl Policy {
     };
 
     /// Among the best where loads, hosts and networks change, and not worse than MigBSP where they do not
-    /// (`docs/guide/policies.md`).
+    /// (`lab/docs/policies.md`).
     pub const ADAPTIVE: Self = Self {
         when: Part::new(when::MENON_BOULMIER_BUDGETED),
         plan: Some(Part::new(plan::PORTFOLIO)),
