@@ -171,4 +171,4 @@ Examples:
   {bin} simulate conf/lbm.toml --policy adaptive --out runs/adaptive
   {bin} report runs/lbm runs/adaptive -o both.html           policies beside each other
 
-What the pictures show: docs/guide/report.md.";
+What the pictures show: docs/reference/records.md.";

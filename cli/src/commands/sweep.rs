@@ -465,7 +465,7 @@ Examples:
   {bin} sweep merge runs/part-1 runs/part-2 runs/part-3 runs/part-4 -o runs/alpha
   {bin} compare --from runs/alpha
 
-Shards with Slurm, Kubernetes and GNU parallel, and how to read the table: docs/guide/sweeps.md.";
+Shards with Slurm, Kubernetes and GNU parallel, and how to read the table: docs/reference/comparisons.md.";
 
 const MERGE_ABOUT: &str = "\
 Join the shards of a sweep.

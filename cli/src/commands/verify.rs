@@ -107,4 +107,4 @@ Examples:
   {bin} verify runs/lbm/ii --format json            another scenario, all differences
   {bin} verify runs/lbm && echo verified
 
-The model: docs/model.md. The comparison: docs/guide/verify.md.";
+The model: docs/model.md. The comparison: docs/reference/records.md.";

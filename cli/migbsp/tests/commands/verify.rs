@@ -105,11 +105,11 @@ fn all_scenarios_are_verified_as_documented() {
     let folder = Folder::new();
     recorded(&folder, "lbm.toml", &[]);
     let text = folder.stdout(&["verify", "runs/lbm"]);
-    let page = fs::read_to_string(root().join("docs/guide/verify.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/explain.md")).unwrap();
     let shown = format!("```console\n$ migbsp verify runs/lbm\n{text}```\n");
     assert!(
         page.contains(&shown),
-        "docs/guide/verify.md shows otherwise:\n{text}"
+        "docs/guide/explain.md shows otherwise:\n{text}"
     );
     let watching = folder.stdout(&["verify", "runs/lbm/ii"]);
     assert!(
