@@ -547,7 +547,7 @@ const WAIT: f64 = 60.0;
 const WAIT_MAX: f64 = MTBF;
 /// 30 days.
 const MTBF: f64 = 2_592_000.0;
-/// What a processor encodes of arrays of bytes, the slowest states (`docs/guide/checkpoints.md`).
+/// What a processor encodes of arrays of bytes, the slowest states (`docs/reference/recovery.md`).
 const ENCODING: f64 = 320e6;
 /// What it copies into fresh memory.
 const FORK: f64 = 1.2e9;

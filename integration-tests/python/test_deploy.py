@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
 # Versions of Kubernetes: that of Debian 12's time, and the newest one that is known.
 VERSIONS = ["1.26", kubernetes_validate.latest_version()]
-# Seconds in which a node that was told to leave ends: docs/guide/elasticity.md.
+# Seconds in which a node that was told to leave ends: docs/reference/nodes.md.
 DRAIN = 15
 
 

@@ -73,7 +73,7 @@ Examples:
   {bin} drain node-3 --cluster hosts
   {bin} status --cluster hosts
 
-Nodes that join and leave: docs/guide/elasticity.md.";
+Nodes that join and leave: docs/guide/recovery.md.";
 
 pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
@@ -83,7 +83,7 @@ The list of hosts, one per line; the first of each Set is its Set Manager:
 Nodes have to run the same build as this client, unless both ends have --allow-mixed-builds.
 
 A run with --checkpoint DIR can be resumed with --resume DIR after a failure, on any nodes. It takes the experiment from there \
-and goes on with its checkpoints: docs/guide/checkpoints.md.
+and goes on with its checkpoints: docs/guide/recovery.md.
 
 --dashboard serves a page of the run to browsers while it goes on, with what `report` shows of a record. It can only be \
 read, and from this machine alone unless HOST:PORT says otherwise; there is no password. From elsewhere: ssh -L 7448:127.0.0.1:7448 \
