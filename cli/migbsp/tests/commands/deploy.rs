@@ -233,7 +233,7 @@ fn rules_and_panels_ask_for_what_nodes_serve() {
     let served = metrics_in(&samples.collect::<Vec<_>>().join("\n"));
     let missing: Vec<_> = names.difference(&served).collect();
     assert!(missing.is_empty(), "nodes do not serve {missing:?}");
-    let page = metrics_in(&fs::read_to_string(root().join("docs/guide/service.md")).unwrap());
+    let page = metrics_in(&page("reference"));
     let parts = ["_bucket", "_sum", "_count"];
     let whole = |name: &str| {
         let part = parts.iter().find_map(|part| name.strip_suffix(part));
@@ -338,9 +338,14 @@ impl Drop for Prometheus {
     }
 }
 
+/// The page about services in a folder of `docs`.
+fn page(folder: &str) -> String {
+    fs::read_to_string(root().join("docs").join(folder).join("service.md")).unwrap()
+}
+
 #[test]
-fn the_page_names_all_that_ships_and_commands_that_are_there() {
-    let page = fs::read_to_string(root().join("docs/guide/service.md")).unwrap();
+fn the_pages_name_all_that_ships_and_commands_that_are_there() {
+    let page = [page("guide"), page("reference")].concat();
     for folder in ["systemd", "container", "kubernetes", "monitoring", "."] {
         for entry in fs::read_dir(shipped(folder)).unwrap() {
             let path = entry.unwrap().path();
