@@ -1,10 +1,12 @@
-"""What docs/guide/c.md shows is in the examples, and its names are in the header."""
+"""What docs/guide/c.md shows is in the examples, and its names and those of docs/reference/programs.md are in the header."""
 
 import re
 
 from conftest import EXAMPLES, HERE
 
-GUIDE = (HERE.parent.parent / "docs" / "guide" / "c.md").read_text()
+DOCS = HERE.parent.parent / "docs"
+GUIDE = (DOCS / "guide" / "c.md").read_text()
+REFERENCE = (DOCS / "reference" / "programs.md").read_text()
 HEADER = (HERE.parent / "migbsp.h").read_text()
 
 
@@ -18,7 +20,7 @@ def test_code_is_that_of_the_examples():
 
 def test_names_are_those_of_the_header():
     declared = set(re.findall(r"\b(bsp_\w+)\(", HEADER.split("#endif /* MIGBSP_H */")[0]))
-    named = set(re.findall(r"\b(?:bsp_[a-z0-9_]+)\b", GUIDE))
+    named = set(re.findall(r"\b(?:bsp_[a-z0-9_]+)\b", GUIDE + REFERENCE))
     assert named - {"bsp_reduce_", "bsp_reduced_"} <= declared
 
 
