@@ -1,9 +1,9 @@
 //! README.md and docs: their console blocks show what the commands print, the pictures in them are those that the
-//! commands draw, and the other commands in them run.
+//! commands draw, the other commands in them run, and their links lead somewhere.
 //!
 //! With `MIGBSP_UPDATE=1` the test writes the output of the commands into the pages, and the pictures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +49,7 @@ const DRAWN_ELSEWHERE: [&str; 3] = ["migbsp.svg", "moves.svg", "recovery.svg"];
 const SHOWN: usize = 16;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 80;
+const RUN: usize = 81;
 
 #[test]
 fn pages_show_what_their_commands_print() {
@@ -125,6 +125,60 @@ fn pages() -> Vec<String> {
         pages.append(&mut names);
     }
     pages
+}
+
+/// Pages for those who read the code.
+const OF_THE_CODE: [&str; 2] = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let others = [&ELSEWHERE[..], &OF_THE_CODE].concat();
+    let others = others.into_iter().map(str::to_owned);
+    let mut broken = Vec::new();
+    for name in pages().into_iter().chain(others) {
+        let page = root().join(&name);
+        for target in links(&fs::read_to_string(&page).unwrap()) {
+            let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let path = match file {
+                "" => page.clone(),
+                _ => page.parent().unwrap().join(file),
+            };
+            if !path.exists() || !(heading.is_empty() || headings(&path).contains(heading)) {
+                broken.push(format!("{name}: {target}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// What is outside of blocks of code.
+fn prose(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// The targets of relative links.
+fn links(text: &str) -> Vec<String> {
+    let outside_of_code: String = prose(text).split('`').step_by(2).collect();
+    let links = outside_of_code.split("](").skip(1);
+    let targets = links.filter_map(|link| Some(link.split_once(')')?.0));
+    let relative = targets.filter(|target| !target.contains("://"));
+    relative.map(str::to_owned).collect()
+}
+
+/// The headings of a page, as links name them.
+fn headings(page: &Path) -> BTreeSet<String> {
+    let text = prose(&fs::read_to_string(page).unwrap());
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    let names = lines.map(|line| {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter_map(|next| match next {
+            ' ' => Some('-'),
+            '-' | '_' => Some(next),
+            _ => next.is_alphanumeric().then_some(next),
+        });
+        kept.collect()
+    });
+    names.collect()
 }
 
 /// Fails if the page `name` differs from `printed`.
