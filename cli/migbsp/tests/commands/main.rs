@@ -23,6 +23,7 @@ mod flows;
 mod invocation;
 mod joins;
 mod kernels;
+mod keys;
 mod launched;
 mod limited_link;
 mod live;

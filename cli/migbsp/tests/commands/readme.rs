@@ -182,7 +182,7 @@ fn headings(page: &Path) -> BTreeSet<String> {
 }
 
 /// Fails if the page `name` differs from `printed`.
-fn compare(name: &str, path: &Path, printed: &str) {
+pub(crate) fn compare(name: &str, path: &Path, printed: &str) {
     if std::env::var_os("MIGBSP_UPDATE").is_some() {
         fs::write(path, printed).unwrap();
     }
