@@ -43,6 +43,7 @@ mod provenance;
 mod readme;
 mod rebalance;
 mod recorded;
+mod reference;
 mod report;
 mod reproduce;
 mod schemas;
