@@ -26,7 +26,7 @@ fn the_page_of_commands_has_the_options_that_they_have() {
     compare(PAGE, &root().join(PAGE), &page);
 }
 
-/// Adds the commands below the one of `words`, none of which is the program.
+/// Adds the commands inside the command of these words; without words it is the program.
 fn add(folder: &Folder, words: &[&str], page: &mut String) {
     let help = folder.stdout(&[words, &["-h"]].concat());
     for name in below(&help) {

@@ -257,8 +257,8 @@ const TABLES: [(&str, &str, &str); 9] = [
 const PREFACE: &str = "\
 # Does it reproduce the published results?
 
-This page shows the output of `migbsp reproduce all`: every number that the papers print, the number of our
-run (experiments in `conf/paper/`, on the papers' testbed), and the relative error. A test writes it
+For readers of the papers, and for those who judge how far the implementation can be trusted. This page shows the output of
+`migbsp reproduce all`: every number that the papers print, the number of our run (experiments in `conf/paper/`, on the papers' testbed), and the relative error. A test writes it
 (`cli/migbsp/tests/commands/paper.rs`) and fails if the page differs from the output of the command.
 `migbsp reproduce table2` prints a single table; `--html FILE` draws all of them. The command is in
 builds with `--features laboratory`.
