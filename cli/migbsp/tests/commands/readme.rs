@@ -127,8 +127,13 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// Pages for those who read the code.
-const OF_THE_CODE: [&str; 2] = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
+/// Pages for those who change the code or release it.
+const OF_THE_CODE: [&str; 4] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "RELEASE.md",
+];
 
 #[test]
 fn links_lead_to_files_and_headings() {
