@@ -337,7 +337,8 @@ impl ProgramTrace {
         Read::by_ref(&mut file)
             .take(length)
             .read_to_end(&mut head)?;
-        if head == *MAGIC {
+        // A trace of another version is refused as that, not as one of SimGrid.
+        if head.starts_with(KIND) {
             return Self::read(head.chain(file));
         }
         let trace = Self::of_simgrid(path);
@@ -353,7 +354,11 @@ impl ProgramTrace {
         let mut magic = [0; MAGIC.len()];
         from.read_exact(&mut magic)?;
         if magic != *MAGIC {
-            let problem = "is no program trace, which `record` writes";
+            let problem = if magic.starts_with(KIND) {
+                "is a program trace of another version; `record` of this one writes it again"
+            } else {
+                "is no program trace, which `record` writes"
+            };
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
         }
         let read = rmp_serde::from_read(io::BufReader::new(GzDecoder::new(from)));
@@ -365,6 +370,8 @@ impl ProgramTrace {
 
 /// How files with program traces begin: with their version.
 const MAGIC: &[u8; 24] = b"migbsp program trace 1\n\0";
+/// How those of all versions begin.
+const KIND: &[u8] = b"migbsp program trace ";
 
 /// The length of the content of a message whose encoding has this length.
 const fn content_len(length: u64) -> u64 {

@@ -46,7 +46,9 @@ fn what_is_replayed_is_what_the_program_does() {
     fs::remove_file(folder.path().join("executor.py")).unwrap();
     let recorded = "[application]\nworkload = \"recorded\"\nprocesses = 6\nrecorded.file = \"ring.trace\"\n\
                     [platform]\nfile = \"platform.toml\"\n";
-    let folder = folder.with("recorded.toml", recorded);
+    let folder = folder
+        .with("recorded.toml", recorded)
+        .with("later.trace", "migbsp program trace 2\n\0");
     let simulate = ["simulate", "recorded.toml", "--out", "recorded"];
     folder.stdout(&[&simulate[..], &["--outputs", "recorded.json"], &policy].concat());
     assert_eq!(events(&folder, "recorded"), events(&folder, "each"));
@@ -68,6 +70,13 @@ fn what_is_replayed_is_what_the_program_does() {
         "application.recorded.file=ring.toml",
     ];
     fails(&wrong, 4, "is no program trace");
+    let later = [
+        "simulate",
+        "recorded.toml",
+        "--set",
+        "application.recorded.file=later.trace",
+    ];
+    fails(&later, 4, "is a program trace of another version");
     let gone = ["simulate", "ring.toml"];
     fails(&gone, 4, "executor.py");
 }
