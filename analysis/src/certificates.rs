@@ -13,6 +13,7 @@ use crate::text::Layout;
 
 /// Certificates at a point in time.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// When they were looked at.
     #[serde(rename = "now")]
@@ -25,6 +26,7 @@ pub struct Report {
 
 /// One certificate.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
     file: String,
     /// Authorities have none but their cluster's.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The best placement of a steady experiment that a search has found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BestPlacement {
     /// Digest of all that the length of a superstep depends on under a given placement.
     pub valid_for: String,
@@ -33,6 +34,7 @@ pub fn file_of(experiment: &Path) -> PathBuf {
 
 /// What the file beside an experiment says of its best placement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KnownBest {
     /// The file.
     pub file: String,

@@ -14,6 +14,7 @@ pub use flows::{Flows, whole_bytes};
 
 /// A platform, as shown.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PlatformView {
     file: String,
     sets: Vec<SetView>,
@@ -23,6 +24,7 @@ pub struct PlatformView {
 
 /// One Set. Speeds are those of one core, in instructions per second.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct SetView {
     name: String,
     hosts: usize,
@@ -36,6 +38,7 @@ struct SetView {
 
 /// The way from the first host of a Set to the last of another (or of the same).
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct RouteView {
     from: String,
     to: String,

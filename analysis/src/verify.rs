@@ -142,6 +142,7 @@ fn configured(
 
 /// Results of a verification, for `--format json`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     #[serde(flatten)]
     head: Head,
@@ -151,6 +152,7 @@ pub struct Report {
 
 /// Which run.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Head {
     record: String,
     scenario: String,
@@ -171,6 +173,7 @@ struct Head {
 
 /// Result for one call.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Call {
     superstep: u64,
     processes: usize,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, btree_map};
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeTuple, Serializer};
+use serde::ser::{Serialize, SerializeTuple, Serializer};
 
 use crate::array::Array;
 use crate::name;
@@ -23,6 +23,11 @@ use crate::reduction::REDUCTION_NAME_MAX;
 /// In JSON a note of one value is this value, and others are objects with the fields of this type. JSON has no numbers for
 /// infinities and for what is not a number: they are the texts `Infinity`, `-Infinity` and `NaN`.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    feature = "schemas",
+    derive(schemars::JsonSchema),
+    schemars(with = "ShownNote")
+)]
 pub struct Note {
     /// The number of values, at least 1. A process may note several.
     pub count: u64,
@@ -38,6 +43,7 @@ pub struct Note {
 ///
 /// Invariant: a name has from 1 to [`REDUCTION_NAME_MAX`] bytes, and no control characters; each note has a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Notes(BTreeMap<Cow<'static, str>, Note>);
 
 impl Note {
@@ -213,16 +219,36 @@ impl Serialize for Note {
             pair.serialize_element(&Array::from(vec![self.sum, self.min, self.max]))?;
             return pair.end();
         }
-        if self.count == 1 {
-            return Shown(self.min).serialize(serializer);
-        }
-        let mut map = serializer.serialize_map(Some(4))?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("sum", &Shown(self.sum))?;
-        map.serialize_entry("min", &Shown(self.min))?;
-        map.serialize_entry("max", &Shown(self.max))?;
-        map.end()
+        let shown = match self.count {
+            1 => ShownNote::Value(Shown(self.min)),
+            count => ShownNote::Values {
+                count,
+                sum: Shown(self.sum),
+                min: Shown(self.min),
+                max: Shown(self.max),
+            },
+        };
+        shown.serialize(serializer)
     }
+}
+
+/// A note in a text: its value if one was noted, or else what is known of all values.
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum ShownNote {
+    Value(Shown),
+    Values {
+        /// Number of values.
+        #[cfg_attr(feature = "schemas", schemars(range(min = 2)))]
+        count: u64,
+        /// Their sum.
+        sum: Shown,
+        /// The least of them; `NaN` if any of them is.
+        min: Shown,
+        /// The greatest of them; `NaN` if any of them is.
+        max: Shown,
+    },
 }
 
 impl<'de> Deserialize<'de> for Note {
@@ -315,6 +341,20 @@ impl Serialize for Shown {
             f64::NEG_INFINITY => serializer.serialize_str(NEG_INFINITY),
             _ => serializer.serialize_str(NAN),
         }
+    }
+}
+
+#[cfg(feature = "schemas")]
+impl schemars::JsonSchema for Shown {
+    fn schema_name() -> Cow<'static, str> {
+        "Shown".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A number; JSON has none for infinities and for what is not a number.",
+            "anyOf": [{ "type": "number" }, { "enum": [INFINITY, NEG_INFINITY, NAN] }],
+        })
     }
 }
 

@@ -160,6 +160,7 @@ pub enum Step<Output> {
 ///
 /// Two parts, because the papers' cost of a migration charges them at different rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MemorySize {
     /// What grows with the process's share of the problem.
     pub data: Bytes,
@@ -189,6 +190,7 @@ impl From<Bytes> for MemorySize {
 /// Processes are rescheduled between rounds, because what they compute in one superstep of a round says little about the
 /// next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Round {
     /// The number of supersteps of a round, at least 1.
     pub length: u64,

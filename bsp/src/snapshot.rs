@@ -60,6 +60,7 @@ impl Snapshot {
 /// Invariant: it has from 1 to [`SnapshotName::MAX`] small letters without accents, digits, `-` and `_`, and begins with a
 /// letter or a digit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("pattern" = "^[a-z0-9][a-z0-9_-]{0,63}$")))]
 #[serde(try_from = "String", into = "String")]
 pub struct SnapshotName(String);
 
@@ -114,6 +115,7 @@ impl fmt::Display for SnapshotName {
 
 /// How the value of a snapshot is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SnapshotEncoding {
     /// A value as `MessagePack`, structs as lists of their fields.

@@ -32,6 +32,7 @@ pub enum UnitError {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -39,6 +40,7 @@ pub struct Bytes(pub u64);
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct Instructions(pub u64);
 
@@ -46,6 +48,7 @@ pub struct Instructions(pub u64);
 ///
 /// Invariant: finite, and never `-0.0`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Seconds(f64);
 
@@ -53,6 +56,7 @@ pub struct Seconds(f64);
 ///
 /// Invariant: finite and non-negative, so that instants have a total order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("minimum" = 0)))]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Instant(f64);
 
@@ -60,6 +64,7 @@ pub struct Instant(f64);
 ///
 /// Invariant: finite and above zero.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("exclusiveMinimum" = 0)))]
 #[serde(try_from = "f64", into = "f64")]
 pub struct BytesPerSecond(f64);
 
@@ -67,6 +72,7 @@ pub struct BytesPerSecond(f64);
 ///
 /// Invariant: finite and above zero.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("exclusiveMinimum" = 0)))]
 #[serde(try_from = "f64", into = "f64")]
 pub struct InstructionsPerSecond(f64);
 

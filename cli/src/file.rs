@@ -280,6 +280,7 @@ const ON_NODES: &str = "nodes";
 
 /// What the files of a folder are, for the file beside them that says what made them.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct OutputsReport<'a> {
     /// Name of the workload.
     workload: &'a str,

@@ -26,6 +26,7 @@ pub trait Gate: fmt::Debug + Send {
 
 /// The gain of a plan and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CostBenefit {
     /// How long a superstep takes in the present placement.
     pub present: Seconds,
@@ -39,6 +40,7 @@ pub struct CostBenefit {
 
 /// The decision of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The plan is carried out.

@@ -59,6 +59,7 @@ pub struct Draft {
 
 /// A plan that was compared with others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Alternative {
     /// The name of the procedure that made it.
     pub name: String,
@@ -74,6 +75,7 @@ pub struct Alternative {
 ///
 /// Equation `DESTINATION` of `docs/model.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct DestinationChoice {
     /// The process: of those on the host that computes longest, the one with the most work.
     pub rank: Rank,
@@ -87,6 +89,7 @@ pub struct DestinationChoice {
 
 /// A host that a process could move to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Destination {
     /// The host.
     pub host: HostId,

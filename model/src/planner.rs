@@ -583,6 +583,7 @@ pub struct PlannedMove {
 
 /// How a plan was assessed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PlanAssessment {
     /// The gain of the plan and its cost.
     pub balance: CostBenefit,

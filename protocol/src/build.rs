@@ -3,14 +3,14 @@
 use std::fmt;
 
 use crate::is_displayable;
-use serde::de::Error as _;
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// The build of a program. Processes of equal builds execute the same code.
 ///
 /// Invariant: program and version have 1 to [`Build::TEXT_MAX`] bytes and no control characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(try_from = "ShownBuild", into = "ShownBuild")]
 pub struct Build {
     program: String,
     version: String,
@@ -114,20 +114,39 @@ impl fmt::Display for Build {
     }
 }
 
-impl<'de> Deserialize<'de> for Build {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename = "Build")]
-        struct Fields {
-            program: String,
-            version: String,
-            sha256: String,
+/// A build as it is written.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename = "Build")]
+struct ShownBuild {
+    /// Name of the program.
+    program: String,
+    /// Version of the program.
+    version: String,
+    /// SHA-256 of the build ID in its binary, or of the whole binary if it has none.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
+    sha256: String,
+}
+
+impl From<Build> for ShownBuild {
+    fn from(build: Build) -> Self {
+        Self {
+            sha256: build.sha256(),
+            program: build.program,
+            version: build.version,
         }
-        let Fields {
+    }
+}
+
+impl TryFrom<ShownBuild> for Build {
+    type Error = String;
+
+    fn try_from(shown: ShownBuild) -> Result<Self, String> {
+        let ShownBuild {
             program,
             version,
             sha256,
-        } = Fields::deserialize(deserializer)?;
+        } = shown;
         let byte = |index: usize| {
             let digits = sha256.get(2 * index..2 * index + 2)?;
             u8::from_str_radix(digits, 16).ok()
@@ -135,18 +154,8 @@ impl<'de> Deserialize<'de> for Build {
         let digest: Option<Vec<u8>> = (0..Self::DIGEST_LEN).map(byte).collect();
         let digest = digest.filter(|_| sha256.len() == 2 * Self::DIGEST_LEN);
         let digest = digest.and_then(|digest| digest.try_into().ok());
-        let digest = digest.ok_or_else(|| D::Error::custom("a digest of another length"))?;
-        Self::new(&program, &version, digest).map_err(D::Error::custom)
-    }
-}
-
-impl Serialize for Build {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut build = serializer.serialize_struct("Build", 3)?;
-        build.serialize_field("program", &self.program)?;
-        build.serialize_field("version", &self.version)?;
-        build.serialize_field("sha256", &self.sha256())?;
-        build.end()
+        let digest = digest.ok_or("a digest of another length")?;
+        Self::new(&program, &version, digest).map_err(|error| error.to_string())
     }
 }
 

@@ -512,6 +512,7 @@ pub struct LinkProbed {
 
 /// A candidate for migration and the result of its negotiation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Considered {
     /// Its row in the list of potentials.
     pub entry: Entry,

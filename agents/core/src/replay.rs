@@ -1037,6 +1037,7 @@ fn sets_of_hosts(
 
 /// A value that the record has otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Which, in the words of the record: `p3 potentials ice computation`.
     pub what: String,

@@ -42,10 +42,12 @@ macro_rules! events {
     ($($(#[$doc:meta])* $kind:ident($content:ty),)*) => {
         /// An event of a run.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
         #[serde(tag = "event", rename_all = "kebab-case")]
         pub enum Event {
             $($(#[$doc])* $kind($content),)*
             /// A process has executed a superstep. It is part of the trace of the record, not of its events.
+            #[cfg_attr(feature = "schemas", schemars(skip))]
             Traced(Traced),
         }
 
@@ -231,6 +233,7 @@ pub struct EventHeader {
 
 /// The checkpoint in whose state a run begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ResumedRun {
     /// The job that saved it, in hexadecimal digits.
     pub job: String,
@@ -242,6 +245,7 @@ pub struct ResumedRun {
 
 /// A view of a job on real hosts, which goes on because nodes of the view before are lost. Each view has a record of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ViewChange {
     /// Its number among the views of the job, from 2.
     pub number: u64,
@@ -287,6 +291,7 @@ impl ViewChange {
 
 /// A node that takes no part in a job any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LostHost {
     /// The name of its host.
     pub host: String,
@@ -296,10 +301,13 @@ pub struct LostHost {
 
 /// A run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Run {
-    /// [`SCHEMA`].
+    /// Name and version of this form: [`SCHEMA`].
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = SCHEMA)))]
     pub schema: String,
     /// The scenario of the experiment: i, ii or iii.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     pub scenario: String,
     /// Names of the Sets, by Set.
     pub sets: Vec<String>,
@@ -351,6 +359,7 @@ impl Run {
 
 /// A superstep has ended: all processes have arrived at its barrier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Superstep {
     /// The superstep, from 0.
     pub index: u64,
@@ -388,6 +397,7 @@ impl Superstep {
 
 /// A process has written a file in a superstep, on the host where it was then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Snapshot {
     /// The superstep.
     pub superstep: u64,
@@ -433,6 +443,7 @@ impl Snapshot {
 
 /// The SHA-256 of a file, 64 hexadecimal digits in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("pattern" = "^[0-9a-f]{64}$")))]
 #[serde(try_from = "String", into = "String")]
 pub struct Sha256Digest(pub [u8; 32]);
 
@@ -461,6 +472,7 @@ impl TryFrom<String> for Sha256Digest {
 
 /// A process's report about itself in a call, in addition to its potentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Observed {
     /// The number of complete supersteps.
     pub superstep: u64,
@@ -498,6 +510,7 @@ fn is_zero(value: &f64) -> bool {
 
 /// The observations of one Set in a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Evaluated {
     /// The number of complete supersteps.
     pub superstep: u64,
@@ -526,6 +539,7 @@ pub struct Evaluated {
 
 /// The evaluation of one process in a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// The process.
     pub rank: Rank,
@@ -543,6 +557,7 @@ pub struct Evaluation {
 
 /// A rescheduling call has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Call {
     /// The number of complete supersteps.
     pub superstep: u64,
@@ -585,6 +600,7 @@ pub struct Call {
 
 /// A process that was ordered to move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Migration {
     /// The process.
     pub rank: Rank,
@@ -608,6 +624,7 @@ pub struct Migration {
 
 /// A process runs on its new host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Moved {
     /// The time when its state had arrived.
     pub at: Instant,
@@ -634,6 +651,7 @@ pub struct Moved {
 
 /// A host has joined, or it was decided that it does not, because it would not pay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Join {
     /// The number of complete supersteps.
     pub superstep: u64,
@@ -667,6 +685,7 @@ pub struct Join {
 
 /// The durations of a move. Packing, sending and unpacking overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MoveTimes {
     /// From the time when the process left its thread until it was unpacked.
     pub frozen: Seconds,
@@ -682,6 +701,7 @@ pub struct MoveTimes {
 
 /// The parts of the state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StateParts {
     /// The state of its agent.
     pub agent: Bytes,
@@ -693,6 +713,7 @@ pub struct StateParts {
 
 /// The run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct End {
     /// The makespan: the time when the end of the run was known to the last process.
     pub seconds: Instant,
@@ -794,6 +815,7 @@ impl Migration {
 
 /// Consecutive hosts that measured the same for a call; written as a list of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(from = "HostsRow", into = "HostsRow")]
 pub struct Hosts {
     /// The first of them.
@@ -812,7 +834,21 @@ pub struct Hosts {
 
 /// Its fields, in their order: there are some in every call.
 #[derive(Serialize, Deserialize)]
-struct HostsRow(HostId, u32, InstructionsPerSecond, u32, f64, f64);
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct HostsRow(
+    /// The first of them.
+    HostId,
+    /// The number of hosts.
+    u32,
+    /// Of one core, in instructions per second.
+    InstructionsPerSecond,
+    /// The number of cores of each.
+    u32,
+    /// What part of them others take, in `[0, 1]`, over the papers' long window.
+    f64,
+    /// The same over a short one, where plans name processors.
+    f64,
+);
 
 impl Hosts {
     /// Hosts as they reported themselves, in their order.
@@ -893,6 +929,7 @@ impl From<Hosts> for HostsRow {
 
 /// A superstep, as Managers checked its balance; written as a list of the digest's fields and the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(from = "BalanceRow", into = "BalanceRow")]
 pub struct BalanceCheck {
     /// What it took, over all processes.
@@ -903,14 +940,23 @@ pub struct BalanceCheck {
 
 /// Its fields, in their order: there is one per superstep.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct BalanceRow(
+    /// How many processes count: those that computed.
     u32,
+    /// How many of them computed.
     u32,
+    /// The longest computation among those that count.
     Seconds,
+    /// The shortest.
     Seconds,
+    /// The sum of their computations.
     Seconds,
+    /// The sum of their receptions.
     Seconds,
+    /// The shortest wait at the barrier among all, where any is known.
     Option<Seconds>,
+    /// The time for which the barrier kept its master busy.
     Seconds,
 );
 
@@ -949,6 +995,7 @@ impl From<BalanceCheck> for BalanceRow {
 
 /// A checkpoint is complete: the state of the run before a superstep is saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Checkpoint {
     /// The first superstep that is to be repeated after a restart.
     pub superstep: u64,

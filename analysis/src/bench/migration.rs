@@ -102,6 +102,7 @@ impl Timeline {
 
 /// The result of a bench of migrations.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     #[serde(flatten)]
     settings: Settings,
@@ -120,6 +121,7 @@ pub struct Report {
 
 /// What a bench was asked for.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// The nodes between which states are moved.
     pub nodes: [String; 2],
@@ -133,6 +135,7 @@ pub struct Settings {
 
 /// The moves of one kind of state.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KindReport {
     kind: String,
     #[serde(flatten)]
@@ -148,6 +151,7 @@ pub struct KindReport {
 
 /// How near the predictions of some moves were.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Summary {
     /// The number of moves.
     moves: usize,
@@ -162,6 +166,7 @@ struct Summary {
 
 /// Errors of the time that moves added to the run.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct OfAdded {
     /// The moves whose added time is known and above zero.
     moves: usize,
@@ -171,6 +176,7 @@ struct OfAdded {
 
 /// Coefficients of the cost of moves.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Model {
     /// α0.
     startup_seconds: f64,
@@ -295,6 +301,7 @@ impl Published for Report {
 
 /// A move with its prediction and its cost by two definitions; all times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Scored {
     /// The number of complete supersteps.
     pub superstep: u64,
@@ -354,6 +361,7 @@ fn relative(predicted: f64, took: f64) -> f64 {
 
 /// Mean, median and 90th percentile of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Errors {
     /// The number of errors.
     #[serde(skip)]
@@ -393,6 +401,7 @@ fn paper_error(kind: &str) -> Option<f64> {
 
 /// An estimator of the bandwidth that the next move meets, with the errors of predictions made with it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Estimator {
     estimator: &'static str,
     #[serde(flatten)]

@@ -218,6 +218,7 @@ impl Fit {
 
 /// The result of a bench of supersteps.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// p.
     processes: u32,
@@ -236,6 +237,7 @@ pub struct Report {
 
 /// A process on a node of each of two Sets.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Pair {
     sets: [String; 2],
     nodes: [String; 2],
@@ -245,6 +247,7 @@ pub struct Pair {
 
 /// g and l with the times that they were fitted to. What is not set could not be measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// g: seconds of a word.
     g_seconds: Option<f64>,
@@ -266,6 +269,7 @@ pub struct Measured {
 
 /// An h-relation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Relation {
     /// h: words that each process sends and receives.
     words: u32,

@@ -47,6 +47,7 @@ pub(super) type Place = (usize, usize, u64);
 
 /// A run by its names, of which several may be the same run.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct NamedRun {
     /// What makes the run. Its policy, its seed and the digest of its configuration are fields of their own.
     #[serde(flatten)]
@@ -66,6 +67,7 @@ pub(super) struct NamedRun {
 
 /// A line of the file, as it is written.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Entry<'a> {
     /// [`LEDGER_SCHEMA`] or [`FAILURE_SCHEMA`].
     schema: &'static str,

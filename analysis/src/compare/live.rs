@@ -39,6 +39,7 @@ pub struct LiveCase {
 
 /// How a comparison was made on real hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LiveConditions {
     /// Number of hosts.
     pub hosts: usize,
@@ -54,6 +55,7 @@ pub struct LiveConditions {
 
 /// A run by its names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OrderedRun {
     /// The repetition.
     pub repetition: u64,

@@ -15,6 +15,7 @@ use crate::text::{Layout, TimeUnit, counted, data, maybe, rounded};
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// How it was made on real hosts, where a repetition takes the place of a seed; `None`: in simulations.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +41,7 @@ pub struct Report {
 
 /// A run, with its experiment, policy and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
     experiment: String,
     policy: String,
@@ -62,6 +64,7 @@ pub struct Row {
 
 /// A claim, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CheckedClaim {
     /// The text of the claim.
     pub claim: String,

@@ -46,6 +46,7 @@ pub enum Outcome {
 
 /// A run that has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FailedRun {
     /// Seed of its random numbers.
     pub seed: u64,
@@ -57,6 +58,7 @@ pub struct FailedRun {
 
 /// An experiment of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// Its file, as it was given; of a sweep, with the values that vary.
     pub name: String,
@@ -73,6 +75,7 @@ pub struct Subject {
 
 /// Result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Seed of its random numbers.
     pub seed: u64,
@@ -286,6 +289,7 @@ fn log_ratio(left: f64, right: f64) -> f64 {
 
 /// A policy on one experiment: means over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The experiment.
     pub experiment: String,
@@ -329,6 +333,7 @@ pub struct Summary {
 
 /// A policy on all experiments, each of the same weight.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Overall {
     /// The policy's label.
     pub policy: String,
@@ -476,6 +481,7 @@ const ROUNDED: f64 = 1e-9;
 
 /// Two policies, compared by their makespans on the same experiments with the same seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// The experiment; `None`: all together.
     pub experiment: Option<String>,
@@ -511,6 +517,7 @@ pub struct Pair {
 
 /// Whether a policy is better than another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Its makespans are shorter.

@@ -15,6 +15,7 @@ use crate::compare::{Variant, stem};
 ///
 /// Invariant: at least one experiment and one seed, no duplicates, no parameter inside another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Grid {
     /// The experiments, as they were named.
     pub experiments: Vec<String>,
@@ -204,6 +205,7 @@ fn product(numbers: impl IntoIterator<Item = usize>) -> u128 {
 ///
 /// Invariant: `1 <= number <= of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
     number: u64,
@@ -349,6 +351,7 @@ pub const RUNS_MAX: u64 = 100_000;
 ///
 /// Invariant: at least one value, no duplicates; the key is `section.key`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Parameter {
     key: String,
     values: Vec<Node>,

@@ -17,6 +17,7 @@ use crate::sweep::report::Swept;
 
 /// A sweep, or a shard of one, as `plan.json` has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Its combinations.
     #[serde(flatten)]

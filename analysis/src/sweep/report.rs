@@ -76,6 +76,7 @@ impl Swept {
 
 /// Results of a sweep.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// The experiments, as they were named.
     pub experiments: Vec<String>,
@@ -103,6 +104,7 @@ pub struct Report {
 
 /// A run, with its combination, policy and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
     pub(super) experiment: String,
     /// One for each parameter.
@@ -128,6 +130,7 @@ pub struct Row {
 
 /// A policy on one combination: means over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SweptSummary {
     /// The experiment, as it was named.
     pub experiment: String,

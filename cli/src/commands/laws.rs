@@ -12,6 +12,7 @@ use crate::output::{Format, print, print_json, print_text};
 
 /// What was found of a program.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Report {
     workload: String,
     processes: u32,

@@ -128,6 +128,7 @@ pub(crate) fn show(
 
 /// How a cluster is.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Report {
     /// What is said of certificates that end soon, for the text.
     #[serde(skip)]
@@ -142,6 +143,7 @@ struct Report {
 
 /// How a node is.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
     name: String,
     set: String,
@@ -166,6 +168,7 @@ struct Row {
 
 /// The way from one node to another.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct WayRow {
     from: String,
     to: String,

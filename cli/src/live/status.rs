@@ -93,6 +93,7 @@ pub(crate) fn show(
 
 /// How a cluster is.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Report {
     /// The build of this client, for the text.
     #[serde(skip)]
@@ -124,6 +125,7 @@ impl Report {
 
 /// How a node is.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
     name: String,
     set: String,
@@ -205,6 +207,7 @@ struct Row {
 
 /// A job that a node leads or has led.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct LedRow {
     job: String,
     owner: String,
@@ -225,6 +228,7 @@ impl LedRow {
 
 /// The calls of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct CallsRow {
     count: u64,
     moves: u64,
@@ -236,6 +240,7 @@ struct CallsRow {
 
 /// A busy process of another program.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct OtherProcess {
     name: String,
     pid: u32,
@@ -245,6 +250,7 @@ struct OtherProcess {
 
 /// A superstep that goes on after the end of its job.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct AbandonedRow {
     process: String,
     superstep: u64,

@@ -193,12 +193,17 @@ fn hyphenated(path: &str, sections: &[String]) -> String {
 
 /// A value that the environment or the command line has set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Override {
     /// Its key, `section.key`.
     pub key: String,
     /// As it was written, units included.
     pub value: Node,
     /// `--set`, or `environment MIGBSP__SECTION__KEY`.
+    #[cfg_attr(
+        feature = "schemas",
+        schemars(pattern("^(--set|environment MIGBSP__.+)$"))
+    )]
     pub from: String,
 }
 

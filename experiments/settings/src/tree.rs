@@ -173,6 +173,22 @@ impl<'de> Deserialize<'de> for Node {
     }
 }
 
+/// Any value: it is the user's.
+#[cfg(feature = "schemas")]
+impl schemars::JsonSchema for Node {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Node".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({})
+    }
+}
+
 impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {

@@ -60,6 +60,21 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rcgen", &["protocol"]),
     // Fuzz targets compile what the tests of `protocol` have.
     ("rustls", &["protocol", "integration-tests/fuzz"]),
+    // Crates with types that are written as JSON; behind a feature.
+    (
+        "schemars",
+        &[
+            "bsp",
+            "model",
+            "protocol",
+            "agents/core",
+            "agents/record",
+            "experiments",
+            "analysis",
+            "cli",
+            "lab",
+        ],
+    ),
     ("x509-parser", &["protocol"]),
     ("clap", &["cli", "lab"]),
     ("clap_complete", &["cli"]),
@@ -84,7 +99,8 @@ const OWNERS: &[(&str, &[&str])] = &[
 
 /// All that crates without input and output may use from outside.
 const PURE: [(&str, &[&str]); 4] = [
-    // Random numbers are for its test kit alone, behind a feature; the encoding is that of what workers of a farm share.
+    // Random numbers are for its test kit alone, and schemas for a test of the command, behind features; the encoding is that
+    // of what workers of a farm share.
     (
         "bsp",
         &[
@@ -92,12 +108,16 @@ const PURE: [(&str, &[&str]); 4] = [
             "bytes",
             "rand_chacha",
             "rmp-serde",
+            "schemars",
             "serde",
             "smallvec",
             "thiserror",
         ],
     ),
-    ("model", &["libm", "rand_chacha", "serde", "thiserror"]),
+    (
+        "model",
+        &["libm", "rand_chacha", "schemars", "serde", "thiserror"],
+    ),
     (
         "simulator",
         &[

@@ -80,6 +80,7 @@ pub(crate) fn mutants(seeds: &[u64], batch: Batch<'_>) -> Result<Vec<FoundMutant
 
 /// What a campaign of fault simulations found.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// The number of seeds.
     seeds: u64,
@@ -114,6 +115,7 @@ pub(crate) struct Report {
 
 /// Which faults hit which steps of the protocol.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Coverage {
     /// Kinds of faults that have hit a node at a step, of all pairs.
     #[serde(rename = "pairs_met")]
@@ -132,6 +134,7 @@ struct Coverage {
 
 /// How many faults of a kind happened.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct KindCount {
     /// The kind.
     kind: String,
@@ -141,6 +144,7 @@ struct KindCount {
 
 /// A seed in which something happened that must not.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct FailingSeed {
     /// The seed.
     seed: u64,
@@ -152,6 +156,7 @@ struct FailingSeed {
 
 /// What the simulation of a defect found.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct FoundMutant {
     /// The defect.
     mutant: String,

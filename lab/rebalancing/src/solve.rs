@@ -54,6 +54,7 @@ pub(crate) fn solve(
 
 /// Results of `migbsp rebalance INSTANCE`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// The instance's name.
     instance: String,
@@ -88,6 +89,7 @@ pub(crate) struct Report {
 
 /// The seconds that each part of the command took.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Seconds {
     /// Reading the instance.
     pub reading: f64,
@@ -99,6 +101,7 @@ pub(crate) struct Seconds {
 
 /// What is on each machine before any move.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Initial {
     #[serde(rename = "loads_initial")]
     loads: Vec<f64>,
@@ -120,6 +123,7 @@ struct Initial {
 
 /// An assignment for a target.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Assigned {
     /// The target level; with `lowest`, the one that was reached.
     target: f64,
@@ -165,6 +169,7 @@ struct Assigned {
 
 /// A process that moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Move {
     /// Its position in the instance.
     process: usize,
@@ -178,6 +183,7 @@ struct Move {
 
 /// A machine of the instance, which results show by its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 struct Machine {
     name: String,

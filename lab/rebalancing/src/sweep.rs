@@ -98,6 +98,7 @@ const NEAREST: f64 = 0.02;
 
 /// Results of `migbsp rebalance sweep`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// The instance's name.
     instance: String,
@@ -120,6 +121,7 @@ pub(crate) struct Report {
 
 /// The result of an algorithm for a level.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Point {
     /// The target level.
     target: f64,

@@ -85,6 +85,7 @@ pub(crate) fn reproduce(
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `table2`, `table3`, `table4`, `figures`.
     part: &'static str,
@@ -98,6 +99,7 @@ pub(crate) struct Report {
 
 /// A number, with the published one if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Cell {
     /// The number of the figure, if it is one.
     figure: Option<u8>,
@@ -119,6 +121,7 @@ struct Cell {
 
 /// A quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum Quantity {
     /// The highest initial level.
@@ -139,6 +142,7 @@ enum Quantity {
 
 /// A claim of the paper, and the number of cases in which it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Claim {
     /// The text of the claim.
     claim: String,

@@ -188,6 +188,7 @@ static EXPERIMENT: Embedded = Embedded {
 
 /// Simulated moves beside the paper's.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `figure1`.
     part: &'static str,
@@ -203,6 +204,7 @@ pub(crate) struct Report {
 
 /// The move of a process whose state has a given size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Point {
     /// Size of the state that the program declares.
     state_bytes: u64,
@@ -246,6 +248,7 @@ impl Published for Report {
 
 /// A claim of the paper, or a property of the reproduction, with the range in which our number must lie.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Check {
     id: &'static str,
     claim: String,
@@ -305,6 +308,7 @@ impl Check {
 
 /// `y = intercept + slope · x`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Line {
     intercept: f64,
     slope: f64,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// An application of the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub enum Application {
     /// Lattice Boltzmann.
     #[serde(rename = "lbm")]

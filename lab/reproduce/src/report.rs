@@ -10,6 +10,7 @@ use crate::runs::{Outcome, Run, Variant};
 
 /// Results of `migbsp reproduce`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Table after table, in the papers' order.
     pub cells: Vec<CellReport>,
@@ -118,6 +119,7 @@ struct MigrationRow<'a> {
 
 /// A cell of the papers beside ours.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CellReport {
     /// `table1` to `table9`, `fig16`.
     pub table: &'static str,
@@ -166,6 +168,7 @@ impl CellReport {
 
 /// The mean absolute relative error of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Mean {
     /// The cells: `table1` and so on, `tables1-5`, `tables1-5-below-2000` (without their last
     /// row), `all` (makespans alone: without Table 6).
@@ -268,6 +271,7 @@ struct Gain {
 
 /// A published gain, and ours.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GainReport {
     /// `lbm` or `lu`.
     pub application: Application,
@@ -341,6 +345,7 @@ const GAINS: [Gain; 2] = [
 
 /// A published migration and its counterparts in our runs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StatedReport {
     /// `lbm`, `sw` or `lu`.
     pub application: Application,
@@ -364,6 +369,7 @@ pub struct StatedReport {
 
 /// Agreement of a run with a statement.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// `iii` or `iii-receive-time`.
     pub scenario: &'static str,
@@ -379,6 +385,7 @@ pub struct Agreement {
 
 /// Agreement with all statements.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AgreementTotal {
     /// `iii` or `iii-receive-time`.
     pub scenario: &'static str,

@@ -92,6 +92,7 @@ fn trials(
 
 /// Speedups with the rules of the paper and with ours, and the checks.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// What the paper does not print: our calibration.
     calibration: Constants,
@@ -103,6 +104,7 @@ pub struct Report {
 
 /// A cluster.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct CurveReport {
     /// Machines at the start, the master included, and those that join.
     machines: &'static str,
@@ -338,6 +340,7 @@ const CURVES: [Curve; 9] = [
 
 /// Constants that the paper does not print: our calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Constants {
     /// Rows of the first block of each worker.
     pub block: u32,

@@ -200,6 +200,7 @@ pub struct Incoming {
 ///
 /// Numbers are single-precision: an edge takes no more than 21 bytes in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Edge {
     /// The sender.
     pub from: Rank,

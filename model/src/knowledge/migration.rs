@@ -63,6 +63,7 @@ pub enum MigrationTime {
 /// Equation `COST` of `docs/model.md` (Du, Sun and Wu 2007, 3-3; the maximum is ours). It has the form of `MEM`, with
 /// `Mig = α0` and `T = max(1 / r, α1 / b)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CostCoefficients {
     /// What a move takes whatever its size is, `α0`.
     pub startup: Seconds,
@@ -77,6 +78,7 @@ pub struct CostCoefficients {
 
 /// Seconds per byte of moves whose predicted bandwidth was in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SteadyRate {
     /// Seconds per byte.
     pub per_byte: f64,
@@ -233,6 +235,7 @@ pub struct LinkProbe {
 
 /// A link as a probe has found it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProbedLink {
     /// The host that probed.
     pub from: HostId,

@@ -182,6 +182,7 @@ const SHORT: f64 = 0.1;
 
 /// What a message takes from a host of one Set to one of another while nothing else is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Path {
     /// The time of an empty message.
     pub latency: Seconds,

@@ -544,6 +544,7 @@ pub struct Host {
 
 /// What bytes take from one host to another, where that is measured by pairs of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostLink {
     /// The host that measured it.
     pub from: HostId,
@@ -557,6 +558,7 @@ pub struct HostLink {
 ///
 /// A host that had none of it reports none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExternalLoad {
     /// The host.
     pub host: HostId,
@@ -625,6 +627,7 @@ impl Measurements {
 
 /// What the barrier adds to a superstep for the processes of one Set, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BarrierTime {
     /// Nothing.
@@ -717,6 +720,7 @@ pub struct Load {
 
 /// What a process receives in a superstep from the processes of one Set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Received {
     /// The Set of the senders.
     pub set: SetId,

@@ -32,6 +32,7 @@ pub struct Processors {
 
 /// The question of a candidate's Manager to the Manager of its target Set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Request {
     /// The candidate, `i`.
     pub rank: Rank,
@@ -50,6 +51,7 @@ pub struct Request {
 
 /// The answer of the Manager of the target Set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The candidate may come, and is counted there from now on.
@@ -67,6 +69,7 @@ pub enum Answer {
 
 /// Why a candidate stays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// The best processor would take at least as long as the present one.

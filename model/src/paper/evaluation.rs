@@ -40,6 +40,7 @@ pub struct SetView {
 ///
 /// Implements equations `COMP`, `COMM`, `MEM` and `PM` of `docs/model.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Potential {
     /// `j`.
     pub set: SetId,

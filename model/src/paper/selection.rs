@@ -10,6 +10,7 @@ use crate::{Config, Heuristic, TieBreak};
 
 /// The highest potential of one process, as Managers exchange it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// The process.
     pub rank: Rank,
@@ -36,6 +37,7 @@ pub struct Selection {
 
 /// Why a process is no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NotSelected {
     /// Its potential is highest for its own Set.

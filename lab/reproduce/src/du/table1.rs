@@ -48,6 +48,7 @@ pub(crate) fn reproduce(
 
 /// Choices of a host beside the paper's.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `table1`.
     part: &'static str,
@@ -62,6 +63,7 @@ pub(crate) struct Report {
 
 /// Parameters that the paper does not state; those of the experiments are in their files.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Parameters {
     /// The range in which the utilisation of each host by its owner is drawn.
     utilisation: [f64; 2],
@@ -181,6 +183,7 @@ impl Published for Report {
 
 /// All rows under one condition.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Table {
     #[serde(flatten)]
     condition: Condition,
@@ -189,6 +192,7 @@ struct Table {
 
 /// All strategies on one row.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct TableRow {
     name: &'static str,
     work_seconds: f64,
@@ -212,6 +216,7 @@ impl TableRow {
 
 /// A number with half the width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Figure {
     value: f64,
     margin: Option<f64>,
@@ -219,6 +224,7 @@ struct Figure {
 
 /// A strategy on one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Cell {
     strategy: Strategy,
     /// The mean of the seconds from the decision to the end.
@@ -385,6 +391,7 @@ fn run(
 
 /// What the network and the owners do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Condition {
     network: Network,
     discipline: Discipline,
@@ -392,6 +399,7 @@ struct Condition {
 
 /// How much of links others use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Network {
     /// 30 to 100 % are left.
@@ -404,6 +412,7 @@ enum Network {
 
 /// What jobs of owners leave to the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Discipline {
     /// Nothing: the paper's model.
@@ -476,6 +485,7 @@ impl Discipline {
 
 /// How a host is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Strategy {
     /// The least expected completion.

@@ -6,6 +6,7 @@ use crate::santana::{CURVES, SIZES, Trial};
 
 /// A statement, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Check {
     pub(super) id: &'static str,
     /// What is compared.
@@ -21,6 +22,7 @@ pub(super) struct Check {
 
 /// Whose statement a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Source {
     /// The paper states it.

@@ -7,6 +7,7 @@ use crate::du::table1::{Condition, Discipline, Network, Strategy, Table};
 
 /// A claim, and the number that decides it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Check {
     pub(super) id: String,
     pub(super) claim: String,
