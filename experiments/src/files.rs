@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bsp::SnapshotEncoding;
 use protocol::JobFolder;
 use record::Snapshot;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use crate::provenance::{Attributed, CsvTable, Provenance, Published};
 
 /// A file that a process has left.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct FileRow {
     /// What it holds.
     kind: FileKind,
@@ -20,6 +22,7 @@ struct FileRow {
     /// The rank of its process, from 0.
     rank: u32,
     /// The process, as `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     process: String,
     /// Its name, of a snapshot.
     name: Option<String>,
@@ -30,13 +33,15 @@ struct FileRow {
     /// Its length.
     bytes: u64,
     /// Its SHA-256, in hexadecimal digits.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     sha256: String,
     /// How its value is encoded.
-    encoding: &'static str,
+    encoding: SnapshotEncoding,
 }
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum FileKind {
     /// The output of a process.
@@ -47,7 +52,8 @@ enum FileKind {
 
 /// The form of an index.
 #[derive(Debug, Serialize)]
-struct FilesReport<'a> {
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(crate) struct FilesReport<'a> {
     /// In the order of kind, superstep, rank and name.
     files: &'a [FileRow],
 }
@@ -82,7 +88,7 @@ impl FilesIndex {
             path: self.path(node, &snapshot.path()),
             bytes: snapshot.bytes.0,
             sha256: snapshot.sha256.to_string(),
-            encoding: snapshot.encoding.name(),
+            encoding: snapshot.encoding,
         });
     }
 
@@ -100,7 +106,7 @@ impl FilesIndex {
                 path: self.path(node, &JobFolder::output(file.rank)),
                 bytes: file.length,
                 sha256: hex::encode(file.sha256),
-                encoding: "msgpack",
+                encoding: SnapshotEncoding::MessagePack,
             });
         }
     }

@@ -23,6 +23,8 @@ mod recorder;
 mod registry;
 mod report;
 mod scheduler;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 mod sections;
 mod shipped;
 pub mod submission;

@@ -20,6 +20,11 @@ use crate::scheduler::Scenario;
 ///
 /// What does not apply to a result is absent: a reproduction has no configuration, a comparison has many.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(
+    feature = "schemas",
+    derive(schemars::JsonSchema),
+    schemars(description = "")
+)]
 pub struct Provenance {
     /// Name and version of the program, as `--version` prints them.
     version: String,
@@ -27,9 +32,11 @@ pub struct Provenance {
     build: Build,
     /// SHA-256 of the configuration in effect, as JSON without spaces, the entries of every section by key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     configuration_sha256: Option<String>,
     /// SHA-256 of the description of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     platform_sha256: Option<String>,
     /// The policy of the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,7 +224,13 @@ pub trait Published: Serialize {
 }
 
 /// A result as one JSON object: its schema, what made it, then its own fields.
+// The description in its schema is that of the result.
 #[derive(Debug, Serialize)]
+#[cfg_attr(
+    feature = "schemas",
+    derive(schemars::JsonSchema),
+    schemars(description = "")
+)]
 pub struct Attributed<'a, T> {
     schema: &'static str,
     #[serde(flatten)]

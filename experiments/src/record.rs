@@ -53,12 +53,14 @@ struct Results {
 
 /// The build that made a record, as its file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RecordedBuild {
     /// The name of the program.
     pub program: String,
     /// Its version.
     pub version: String,
     /// What tells its binary from others ([`Build::digest`]), in hexadecimal digits.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub sha256: String,
 }
 
@@ -469,6 +471,7 @@ fn missing(written: &Node, effective: &Node, path: &str, lacks: &mut impl FnMut(
 
 /// Why a run has no result, as its record says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RecordedFailure {
     /// What was at fault.
     pub cause: Cause,
@@ -478,6 +481,7 @@ pub struct RecordedFailure {
 
 /// What was at fault when a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The program, or a file that cannot be written.
@@ -491,6 +495,7 @@ pub enum Cause {
     /// A signal to the command: nothing failed.
     Interrupted,
     /// Something that this version does not know.
+    #[cfg_attr(feature = "schemas", schemars(skip))]
     #[serde(other)]
     Unknown,
 }

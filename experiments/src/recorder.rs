@@ -42,11 +42,15 @@ pub struct Recorder {
 
 /// The experiment.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Description {
+    /// Name and version of this form.
     schema: &'static str,
     /// What made the record; on real hosts, the build is that of the client.
     #[serde(flatten)]
     provenance: Provenance,
+    /// Which scenario was run.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     scenario: &'static str,
     /// Whether its times were measured on real hosts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -60,16 +64,21 @@ struct Description {
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed: Option<ResumedRun>,
+    /// The experiment with all its values, by section, in basic units; `configuration_sha256` is its digest.
+    #[cfg_attr(feature = "schemas", schemars(extend("type" = "object")))]
     configuration: Node,
 }
 
 /// The head of a record that has ended: the experiment, and its result or why it has none.
 #[derive(Debug, Serialize)]
-struct Manifest<'a> {
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(crate) struct Manifest<'a> {
     #[serde(flatten)]
     description: &'a Description,
+    /// The result, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     results: Option<&'a RunReport>,
+    /// Why there is none, of a run that has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a RecordedFailure>,
 }

@@ -16,6 +16,7 @@ use crate::scheduler::Scenario;
 
 /// Results of all scenarios of an experiment.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Name of the workload.
     pub workload: String,
@@ -36,8 +37,10 @@ pub struct Report {
 
 /// Results of one scenario.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunReport {
     /// `i`, `ii` or `iii`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     pub scenario: &'static str,
     /// Simulated seconds from the start to the last halt.
     pub seconds: f64,
@@ -56,6 +59,7 @@ pub struct RunReport {
     /// Bytes of the processes that moved.
     pub moved_bytes: u64,
     /// SHA-256 of the SHA-256 of each output, in rank order.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub outputs_sha256: String,
     /// Description of the outputs, from a workload that verifies them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,7 @@ pub struct RunReport {
 
 /// How processes came to the nodes before a run, and what its client received after it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TransferReport {
     /// Until all nodes had the processes that start there: built, or sent by the client of a run that resumes another one.
     pub sending_seconds: f64,
@@ -102,6 +107,7 @@ impl TransferReport {
 
 /// One rescheduling call and its migrations.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CallReport {
     /// The call.
     #[serde(flatten)]
@@ -112,6 +118,7 @@ pub struct CallReport {
 
 /// One migration.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MigrationReport {
     /// The process and its hosts.
     #[serde(flatten)]
@@ -280,6 +287,7 @@ impl<'a> Row<'a> {
 
 /// A rescheduling call, without its decisions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CallSummary {
     /// Number of completed supersteps.
     pub superstep: u64,
@@ -295,8 +303,10 @@ pub struct CallSummary {
 
 /// A migration, by names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct NamedMove {
     /// As `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     pub process: String,
     /// The source host.
     pub from: String,
@@ -332,6 +342,7 @@ impl NamedMove {
 
 /// A host that has joined, or for which it was decided that it does not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JoinSummary {
     /// Its name.
     pub host: String,
@@ -376,6 +387,7 @@ impl JoinSummary {
 
 /// The checkpoints of a run that became complete, together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CheckpointSummary {
     /// Their number.
     pub number: usize,
