@@ -16,6 +16,10 @@ use crate::text::Layout;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// When they were looked at.
+    #[cfg_attr(
+        feature = "schemas",
+        schemars(pattern("^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"))
+    )]
     #[serde(rename = "now")]
     date: String,
     #[serde(skip)]
@@ -28,18 +32,36 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
+    /// Its file.
     file: String,
     /// Authorities have none but their cluster's.
     name: Option<String>,
+    /// What its holder is.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["authority", "node", "set-manager", "client"])))]
     role: String,
+    /// The name of the cluster.
     cluster: String,
+    /// When it begins to be valid.
+    #[cfg_attr(
+        feature = "schemas",
+        schemars(pattern("^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"))
+    )]
     not_before: String,
+    /// When it ends.
+    #[cfg_attr(
+        feature = "schemas",
+        schemars(pattern("^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"))
+    )]
     not_after: String,
     /// Rounded down.
     days_left: i64,
+    /// Whether it is valid now.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["valid", "not yet valid", "expired", REVOKED])))]
     state: &'static str,
     /// The number that `cert revoke` takes.
     serial: String,
+    /// SHA-256 of the certificate.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     sha256: String,
     #[serde(skip)]
     validity: Validity,

@@ -24,6 +24,8 @@ pub use results::{
     Blocks, DoneRun, FailedRun, Outcome, Overall, Pair, Results, Run, Subject, Summary, Verdict,
 };
 
+#[cfg(feature = "schemas")]
+pub(crate) use ledger::{Entry, FAILURE_SCHEMA, LEDGER_SCHEMA};
 pub(crate) use ledger::{Line, read_lines};
 pub(crate) use report::{failed_of, failure, failures, percent};
 pub(crate) use results::{on_each, summaries};

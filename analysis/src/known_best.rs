@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BestPlacement {
     /// Digest of all that the length of a superstep depends on under a given placement.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub valid_for: String,
     /// The length of a superstep.
+    #[cfg_attr(feature = "schemas", schemars(extend("exclusiveMinimum" = 0)))]
     pub seconds_per_superstep: f64,
     /// Number of placements that the search simulated.
     pub budget: u64,

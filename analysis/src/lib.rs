@@ -14,6 +14,8 @@ pub mod page;
 mod pictures;
 pub mod platform;
 pub mod report;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 pub mod sentences;
 pub mod simulate;
 pub mod sweep;

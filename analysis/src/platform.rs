@@ -16,9 +16,13 @@ pub use flows::{Flows, whole_bytes};
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PlatformView {
+    /// Its file.
     file: String,
+    /// Its Sets.
     sets: Vec<SetView>,
+    /// The routes between Sets, and inside each.
     routes: Vec<RouteView>,
+    /// What is doubtful in it, in sentences.
     warnings: Vec<String>,
 }
 
@@ -26,13 +30,21 @@ pub struct PlatformView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct SetView {
+    /// Its name.
     name: String,
+    /// Number of its hosts.
     hosts: usize,
+    /// Name of its first host.
     first: String,
+    /// Name of its last host.
     last: String,
+    /// Number of cores of all its hosts.
     cores: u64,
+    /// The speed of the slowest host.
     speed_min: f64,
+    /// That of the fastest one.
     speed_max: f64,
+    /// Number of hosts whose speed changes with time.
     profiles: usize,
 }
 
@@ -40,11 +52,17 @@ struct SetView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct RouteView {
+    /// Name of the Set that it comes from.
     from: String,
+    /// Name of the Set that it goes to.
     to: String,
+    /// Number of links.
     links: usize,
+    /// Sum of the latencies of the links.
     latency_seconds: f64,
+    /// The latency that messages have under the network model lv08.
     lv08_latency_seconds: f64,
+    /// The least bandwidth of a link.
     bandwidth_bytes_per_second: f64,
 }
 

@@ -154,11 +154,15 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Head {
+    /// Folder of the record.
     record: String,
+    /// Its scenario.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     scenario: String,
     /// The name of the policy, for the text.
     #[serde(skip)]
     policy: String,
+    /// Number of processes.
     processes: usize,
     /// Whether the record has the whole run and its result.
     #[serde(rename = "complete")]
@@ -175,10 +179,15 @@ struct Head {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Call {
+    /// Number of supersteps completed before it.
     superstep: u64,
+    /// Processes that took part.
     processes: usize,
+    /// Number of candidates.
     candidates: usize,
+    /// Number of processes that moved.
     moves: usize,
+    /// What is not as recorded.
     differences: Vec<Difference>,
 }
 

@@ -281,12 +281,13 @@ const ON_NODES: &str = "nodes";
 /// What the files of a folder are, for the file beside them that says what made them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct OutputsReport<'a> {
+pub(crate) struct OutputsReport<'a> {
     /// Name of the workload.
     workload: &'a str,
     /// Number of processes.
     processes: u32,
     /// Digest of the outputs, as results have it.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     outputs_sha256: &'a str,
     /// Names of the other files.
     files: Vec<&'a str>,

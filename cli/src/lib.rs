@@ -15,6 +15,8 @@ mod log;
 mod misuse;
 pub mod output;
 mod progress;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 mod signals;
 mod topics;
 

@@ -137,9 +137,11 @@ pub struct Settings {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KindReport {
+    /// The kind of state.
     kind: String,
     #[serde(flatten)]
     summary: Summary,
+    /// What had been learned of the cost of moves; `None`: nothing.
     model: Option<Model>,
     /// Every move.
     each: Vec<Scored>,
@@ -366,8 +368,11 @@ struct Errors {
     /// The number of errors.
     #[serde(skip)]
     number: usize,
+    /// Their mean.
     mean_error: f64,
+    /// Their median.
     median_error: f64,
+    /// Their 90th percentile.
     p90_error: f64,
 }
 
@@ -403,6 +408,7 @@ fn paper_error(kind: &str) -> Option<f64> {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Estimator {
+    /// What the bandwidth is estimated from.
     estimator: &'static str,
     #[serde(flatten)]
     errors: Errors,

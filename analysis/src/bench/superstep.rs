@@ -239,7 +239,9 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Pair {
+    /// The Sets.
     sets: [String; 2],
+    /// The first node of each.
     nodes: [String; 2],
     #[serde(flatten)]
     measured: Measured,

@@ -53,6 +53,7 @@ pub(super) struct NamedRun {
     #[serde(flatten)]
     pub(super) provenance: Provenance,
     /// Of everything that the run depends on, in hexadecimal digits.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub(super) digest: String,
     /// The experiment, as it was named.
     pub(super) experiment: String,
@@ -65,16 +66,24 @@ pub(super) struct NamedRun {
     pub(super) configuration_sha256: String,
 }
 
-/// A line of the file, as it is written.
+/// A line of the file, as it is written: a run with a result, or without one.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Entry<'a> {
+pub(crate) struct Entry<'a, T> {
     /// [`LEDGER_SCHEMA`] or [`FAILURE_SCHEMA`].
     schema: &'static str,
     #[serde(flatten)]
     named: &'a NamedRun,
     #[serde(flatten)]
-    outcome: &'a Outcome,
+    outcome: &'a T,
+}
+
+impl<T: Serialize> Entry<'_, T> {
+    fn line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("a run is numbers and text");
+        line.push('\n');
+        line
+    }
 }
 
 impl Ledger {
@@ -209,17 +218,20 @@ impl State {
     /// Notes that the run at `place` is over. A line that the file has is not written again.
     fn note(&mut self, place: Place, named: &NamedRun, outcome: &Outcome) -> Result<(), Failure> {
         let outcome = outcome.with_configuration(&named.configuration_sha256);
-        let schema = match outcome {
-            Outcome::Finished(_) => LEDGER_SCHEMA,
-            Outcome::Failed(_) => FAILURE_SCHEMA,
+        let line = match &outcome {
+            Outcome::Finished(run) => Entry {
+                schema: LEDGER_SCHEMA,
+                named,
+                outcome: run,
+            }
+            .line(),
+            Outcome::Failed(failed) => Entry {
+                schema: FAILURE_SCHEMA,
+                named,
+                outcome: failed,
+            }
+            .line(),
         };
-        let entry = Entry {
-            schema,
-            named,
-            outcome: &outcome,
-        };
-        let mut line = serde_json::to_string(&entry).expect("a run is numbers and text");
-        line.push('\n');
         let run_sha256 = named.digest.clone();
         self.done.insert(
             place,
@@ -270,10 +282,10 @@ pub(crate) struct Name {
 }
 
 /// The schema of a line with a result.
-const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
+pub(crate) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
 
 /// The schema of a line about a run without one.
-const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
+pub(crate) const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
 
 /// The whole lines of `text`, which is that of the file `path`, each with its text; lines of other schemas are left
 /// out. Of two lines about the same run, the later one counts.

@@ -43,22 +43,37 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
+    /// The experiment, as it was named.
     experiment: String,
+    /// The policy's label.
     policy: String,
+    /// Seed of its random numbers; on real hosts its repetition.
     seed: u64,
-    /// Without a result, this and what follows is `None`.
+    /// The makespan; without a result, this and what follows is `None`.
     seconds: Option<f64>,
+    /// Number of supersteps.
     supersteps: Option<u64>,
+    /// Rescheduling calls.
     calls: Option<usize>,
+    /// Processes that moved.
     migrations: Option<usize>,
+    /// Bytes of their states.
     moved_bytes: Option<u64>,
+    /// Seconds for which processes waited for calls.
     call_seconds: Option<f64>,
+    /// Computation that the best mapping of every superstep would have saved, in seconds.
     attainable_seconds: Option<f64>,
+    /// Computation that perfect balance would have saved, in seconds.
     imbalance_seconds: Option<f64>,
+    /// Ratio of the makespan to that of all supersteps under the best placement from the start; `None`: it is not known.
     of_best_placement: Option<f64>,
     /// Why the run has no result.
     error: Option<String>,
+    /// SHA-256 of its configuration, policy and seed included.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     configuration_sha256: String,
+    /// SHA-256 of all that it depends on: rows with the same one are the same run.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     run_sha256: String,
 }
 

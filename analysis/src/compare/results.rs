@@ -35,8 +35,7 @@ pub struct DoneRun {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// With a result.
     Finished(Run),
@@ -53,6 +52,7 @@ pub struct FailedRun {
     /// Why it has none.
     pub error: String,
     /// SHA-256 of its configuration.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub configuration_sha256: String,
 }
 
@@ -96,6 +96,7 @@ pub struct Run {
     /// Computation that perfect balance would have saved, in seconds; not known on real hosts.
     pub imbalance_seconds: Option<f64>,
     /// SHA-256 of its configuration.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub configuration_sha256: String,
 }
 

@@ -205,7 +205,7 @@ fn product(numbers: impl IntoIterator<Item = usize>) -> u128 {
 ///
 /// Invariant: `1 <= number <= of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline, extend("pattern" = "^[0-9]+/[0-9]+$")))]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
     number: u64,
@@ -353,7 +353,9 @@ pub const RUNS_MAX: u64 = 100_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Parameter {
+    /// `section.key`.
     key: String,
+    /// As they were written, ranges as their numbers.
     values: Vec<Node>,
 }
 

@@ -27,6 +27,7 @@ pub struct Plan {
     /// Label of the policy that runs scenario i, which gains are related to; `None`: there is none.
     pub reference: Option<String>,
     /// Of each experiment, the digest of it and of the files that it and the values name.
+    #[cfg_attr(feature = "schemas", schemars(inner(pattern("^[0-9a-f]{64}$"))))]
     pub inputs: Vec<String>,
     /// Number of runs.
     pub runs: u64,

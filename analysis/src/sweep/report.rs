@@ -106,25 +106,39 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
+    /// The experiment, as it was named.
     pub(super) experiment: String,
     /// One for each parameter.
     pub(super) values: Vec<Node>,
+    /// The policy's label.
     pub(super) policy: String,
+    /// Seed of its random numbers.
     pub(super) seed: u64,
-    /// Without a result, this and what follows is `None`.
+    /// The makespan; without a result, this and what follows is `None`.
     pub(super) seconds: Option<f64>,
+    /// Number of supersteps.
     pub(super) supersteps: Option<u64>,
+    /// Rescheduling calls.
     pub(super) calls: Option<usize>,
+    /// Processes that moved.
     pub(super) migrations: Option<usize>,
+    /// Bytes of their states.
     pub(super) moved_bytes: Option<u64>,
+    /// Seconds for which processes waited for calls.
     pub(super) call_seconds: Option<f64>,
+    /// Part of the makespan of scenario i with the same seed that is saved; `None`: there is no scenario i, or it takes no time.
     pub(super) gain: Option<f64>,
+    /// Computation that the best mapping of every superstep would have saved, in seconds.
     pub(super) attainable_seconds: Option<f64>,
+    /// Computation that perfect balance would have saved, in seconds.
     pub(super) imbalance_seconds: Option<f64>,
     /// Why the run has no result.
     pub(super) error: Option<String>,
+    /// SHA-256 of its configuration, with these values, this policy and this seed.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub(super) configuration_sha256: String,
     /// Rows with the same one are the same run.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub(super) run_sha256: String,
 }
 

@@ -13,9 +13,12 @@ use crate::output::{Format, print, print_json, print_text};
 /// What was found of a program.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Report {
+pub(crate) struct Report {
+    /// Name of the workload.
     workload: String,
+    /// Number of processes.
     processes: u32,
+    /// Number of supersteps.
     supersteps: u64,
     /// How often a process was moved.
     moves: u64,
@@ -24,6 +27,8 @@ struct Report {
     /// What the program says of its outputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<String>,
+    /// SHA-256 of the SHA-256 of each output, in rank order.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     outputs_sha256: String,
 }
 

@@ -129,13 +129,15 @@ pub(crate) fn show(
 /// How a cluster is.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Report {
+pub(crate) struct Report {
     /// What is said of certificates that end soon, for the text.
     #[serde(skip)]
     ending: Option<String>,
     /// When the certificate of the client ends.
     certificate_not_after: String,
+    /// The nodes of the list of hosts.
     nodes: Vec<Row>,
+    /// The ways between them.
     ways: Vec<WayRow>,
     /// What has to be mended, a sentence each.
     problems: Vec<String>,
@@ -145,12 +147,18 @@ struct Report {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
+    /// Name of its host.
     name: String,
+    /// Name of its Set.
     set: String,
+    /// Where it listens.
     address: String,
+    /// Processors that the list of hosts gives it.
     slots: u32,
+    /// Processors that it has, if it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     processors: Option<u32>,
+    /// The build that it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     build: Option<Build>,
     /// When its certificate ends.
@@ -170,8 +178,11 @@ struct Row {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct WayRow {
+    /// Name of the node that has connected.
     from: String,
+    /// Name of the node that was to answer.
     to: String,
+    /// Of a message from the one to the other and back, if there is a way.
     #[serde(skip_serializing_if = "Option::is_none")]
     round_trip_seconds: Option<f64>,
     /// Bytes of the greatest datagram.
@@ -180,6 +191,7 @@ struct WayRow {
     /// How fast some MiB have arrived, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     bandwidth_bytes_per_second: Option<f64>,
+    /// Why there is no way, or no bandwidth.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }

@@ -94,7 +94,7 @@ pub(crate) fn show(
 /// How a cluster is.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Report {
+pub(crate) struct Report {
     /// The build of this client, for the text.
     #[serde(skip)]
     build: Build,
@@ -103,6 +103,7 @@ struct Report {
     ending: Option<String>,
     /// When the certificate of the client ends.
     certificate_not_after: String,
+    /// The nodes of the list of hosts.
     nodes: Vec<Row>,
 }
 
@@ -127,8 +128,11 @@ impl Report {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Row {
+    /// Name of its host.
     name: String,
+    /// Name of its Set.
     set: String,
+    /// Where it listens.
     address: String,
     /// Why its state is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,11 +149,13 @@ struct Row {
     /// The workloads that it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     workloads: Option<Vec<String>>,
+    /// For how long it has been up.
     #[serde(skip_serializing_if = "Option::is_none")]
     up_seconds: Option<f64>,
     /// Instructions per second of one processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     speed: Option<f64>,
+    /// Number of its processors.
     #[serde(skip_serializing_if = "Option::is_none")]
     processors: Option<u32>,
     /// The fraction that others take, over a quarter of an hour.
@@ -161,6 +167,7 @@ struct Row {
     /// The processes of other programs that keep its machine busy, the oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     others: Option<Vec<OtherProcess>>,
+    /// Client of its job.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     /// The number of the job, which `attach` and `end` take.
@@ -175,11 +182,13 @@ struct Row {
     /// The nodes of that view, while the job has no leader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     awaited: Vec<String>,
+    /// Supersteps of its job that have begun there.
     #[serde(skip_serializing_if = "Option::is_none")]
     superstep: Option<u64>,
     /// The number of supersteps of the job, if its experiment has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     supersteps: Option<u64>,
+    /// Processes of its job on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     processes: Option<u32>,
     /// The calls of the job, on the node of its first Set Manager.
@@ -209,7 +218,9 @@ struct Row {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct LedRow {
+    /// Its number.
     job: String,
+    /// The name of its client.
     owner: String,
     /// How long ago it ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -230,7 +241,9 @@ impl LedRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct CallsRow {
+    /// Their number.
     count: u64,
+    /// Processes that all of them have moved.
     moves: u64,
     /// The number of supersteps that were complete before the last one.
     last_superstep: u64,
@@ -242,7 +255,9 @@ struct CallsRow {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct OtherProcess {
+    /// Name of its program.
     name: String,
+    /// Its number in the operating system.
     pid: u32,
     /// The processor time that it has consumed.
     processor_seconds: f64,
@@ -252,8 +267,12 @@ struct OtherProcess {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct AbandonedRow {
+    /// Its process.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     process: String,
+    /// The superstep.
     superstep: u64,
+    /// For how long it has gone on.
     seconds: f64,
 }
 

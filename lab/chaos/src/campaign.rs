@@ -103,6 +103,7 @@ pub(crate) struct Report {
     /// Virtual time that passed.
     virtual_seconds: f64,
     /// SHA-256 of what happened: equal for equal seeds.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     digest: String,
     /// Which faults hit which steps of the protocol.
     coverage: Coverage,

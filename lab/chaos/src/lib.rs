@@ -2,6 +2,8 @@
 
 mod campaign;
 mod command;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 mod simulation;
 
 pub use command::command;

@@ -4,6 +4,8 @@
 mod algorithm;
 mod command;
 mod instance;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 mod search;
 mod solve;
 mod sweep;

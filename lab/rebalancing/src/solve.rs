@@ -61,12 +61,14 @@ pub(crate) struct Report {
     /// The algorithm.
     algorithm: String,
     /// Budget, written as text.
+    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     #[serde(rename = "budget", serialize_with = "as_text")]
     limit: Limit,
     /// Seed of random choices, for the text.
     #[serde(skip)]
     seed: u64,
     /// `seconds` or `moves`: the unit of costs.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["seconds", "moves"])))]
     cost_unit: &'static str,
     /// The highest initial level.
     dc_initial: f64,
@@ -103,8 +105,10 @@ pub(crate) struct Seconds {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Initial {
+    /// The workload of each machine.
     #[serde(rename = "loads_initial")]
     loads: Vec<f64>,
+    /// The level of each machine.
     #[serde(rename = "levels_initial")]
     levels: Vec<f64>,
     /// Bytes exchanged with other machines, if processes exchange any.
@@ -176,8 +180,11 @@ struct Move {
     /// Its name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// The machine that it leaves.
     from: Machine,
+    /// The machine that it goes to.
     to: Machine,
+    /// What that costs.
     cost: f64,
 }
 

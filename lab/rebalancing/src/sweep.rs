@@ -110,6 +110,7 @@ pub(crate) struct Report {
     #[serde(skip)]
     seed: u64,
     /// `seconds` or `moves`: the unit of costs.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["seconds", "moves"])))]
     cost_unit: &'static str,
     /// The highest initial level.
     dc_initial: f64,

@@ -88,6 +88,7 @@ pub(crate) fn reproduce(
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `table2`, `table3`, `table4`, `figures`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = Part::ALL.map(Part::short_name))))]
     part: &'static str,
     /// Number of instances in a mean.
     instances: u32,

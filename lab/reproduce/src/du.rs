@@ -191,6 +191,7 @@ static EXPERIMENT: Embedded = Embedded {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `figure1`.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = "figure1")))]
     part: &'static str,
     /// The bandwidth between the hosts, as the agents know it, in bytes per second.
     bandwidth: f64,
@@ -250,7 +251,9 @@ impl Published for Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Check {
+    /// Its id.
     id: &'static str,
+    /// The claim, in words.
     claim: String,
     /// Unit of the numbers; empty: none.
     unit: &'static str,
@@ -310,7 +313,9 @@ impl Check {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Line {
+    /// α0, in seconds.
     intercept: f64,
+    /// μ, in seconds per megabyte.
     slope: f64,
     /// The share of the variance of `y` that the line explains.
     r_squared: f64,

@@ -10,6 +10,8 @@ mod published;
 mod report;
 mod runs;
 pub mod santana;
+#[cfg(feature = "schemas")]
+pub mod schemas;
 mod sheet;
 mod text;
 

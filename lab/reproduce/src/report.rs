@@ -130,6 +130,7 @@ pub struct CellReport {
     /// α; scenario i has none.
     pub alpha: Option<u32>,
     /// `i`, `ii`, `iii`, `iii-forced`, `iii-receive-time`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = Variant::ALL.map(Variant::name))))]
     pub scenario: &'static str,
     /// What the papers print, in seconds.
     pub paper: f64,
@@ -174,6 +175,7 @@ pub struct Mean {
     /// row), `all` (makespans alone: without Table 6).
     pub over: String,
     /// The scenario.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = Variant::ALL.map(Variant::name))))]
     pub scenario: &'static str,
     /// Number of cells.
     pub cells: usize,
@@ -372,6 +374,7 @@ pub struct StatedReport {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// `iii` or `iii-receive-time`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = Variant::ALL.map(Variant::name))))]
     pub scenario: &'static str,
     /// Migrations that agree in process and Set.
     pub set: usize,
@@ -388,6 +391,7 @@ pub struct Agreement {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AgreementTotal {
     /// `iii` or `iii-receive-time`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = Variant::ALL.map(Variant::name))))]
     pub scenario: &'static str,
     /// Number of published migrations.
     pub stated: usize,

@@ -98,7 +98,9 @@ pub struct Report {
     calibration: Constants,
     /// Orders of the matrices.
     sizes: [u32; 8],
+    /// Speedups, by cluster.
     curves: Vec<CurveReport>,
+    /// Statements of the paper and of ours, and whether they hold.
     checks: Vec<Check>,
 }
 

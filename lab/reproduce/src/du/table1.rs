@@ -51,9 +51,11 @@ pub(crate) fn reproduce(
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// `table1`.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = "table1")))]
     part: &'static str,
     /// How many seeds there are.
     seeds: usize,
+    /// Parameters that the paper does not state.
     parameters: Parameters,
     /// By discipline and network.
     tables: Vec<Table>,
@@ -187,6 +189,7 @@ impl Published for Report {
 struct Table {
     #[serde(flatten)]
     condition: Condition,
+    /// All strategies, by row.
     rows: Vec<TableRow>,
 }
 
@@ -194,9 +197,13 @@ struct Table {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct TableRow {
+    /// Its name.
     name: &'static str,
+    /// Seconds of work left at the decision, on a server.
     work_seconds: f64,
+    /// Size of the state of the process, in megabytes of 10⁶ bytes.
     state_megabytes: f64,
+    /// By strategy.
     cells: Vec<Cell>,
 }
 
@@ -218,7 +225,9 @@ impl TableRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Figure {
+    /// The number.
     value: f64,
+    /// Half the width of its 95 % interval; `None`: there is a single seed.
     margin: Option<f64>,
 }
 
@@ -226,11 +235,13 @@ struct Figure {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Cell {
+    /// The strategy.
     strategy: Strategy,
     /// The mean of the seconds from the decision to the end.
     seconds: Figure,
-    /// The geometric mean of the ratios to DSA with the same seed, and the ends of its 95 % interval.
+    /// The geometric mean of the ratios to DSA with the same seed.
     to_dsa: f64,
+    /// The ends of its 95 % interval; `None`: there is a single seed.
     to_dsa_range: Option<[f64; 2]>,
     /// The mean of the ratios to the best strategy of the paper with the same seed.
     to_best: f64,
@@ -393,7 +404,9 @@ fn run(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Condition {
+    /// How much of links others use.
     network: Network,
+    /// What jobs of owners leave to the process.
     discipline: Discipline,
 }
 

@@ -8,6 +8,7 @@ use crate::santana::{CURVES, SIZES, Trial};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Check {
+    /// Its id.
     pub(super) id: &'static str,
     /// What is compared.
     pub(super) claim: &'static str,
@@ -17,6 +18,7 @@ pub(super) struct Check {
     pub(super) holds: Option<bool>,
     /// Our value.
     pub(super) value: Option<f64>,
+    /// Its limit.
     pub(super) limit: Option<f64>,
 }
 

@@ -9,8 +9,11 @@ use crate::du::table1::{Condition, Discipline, Network, Strategy, Table};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Check {
+    /// Its id.
     pub(super) id: String,
+    /// What is compared, and whether it must be at least or at most the limit.
     pub(super) claim: String,
+    /// Whether it holds.
     pub(super) holds: bool,
     /// The number, the nearest to the limit of those that the claim is about.
     pub(super) value: f64,
