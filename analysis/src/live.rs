@@ -21,6 +21,7 @@ use crate::text::{Layout, counted, data, duration, rounded};
 
 /// Results of a run on real hosts, for `--format json`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Name of the workload.
     workload: String,
@@ -58,6 +59,7 @@ pub struct Report {
 
 /// The views of a job that goes on when a node is lost.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Views {
     /// The time of all views together and of what was between them, as the client measured it, from its start on.
     #[serde(rename = "total_seconds")]
@@ -68,10 +70,13 @@ pub struct Views {
 
 /// A view of a job.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ViewReport {
+    /// Its number.
     number: u64,
     /// Why it began: `start`; `lost`, without a node; `joined`, with another one and without none; or `leader`, when the client is lost
     /// or has left.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["start", "lost", "joined", "leader"])))]
     reason: &'static str,
     /// The hosts that take part.
     hosts: Vec<String>,
@@ -192,6 +197,7 @@ pub struct Simulated {
 
 /// A run in simulation, beside the live one.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct SimulationReport {
     /// The file of the platform that nodes played.
     platform: String,
@@ -203,7 +209,9 @@ struct SimulationReport {
 
 /// A move, with the number of complete supersteps.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct LiveMove {
+    /// Number of complete supersteps.
     superstep: u64,
     #[serde(flatten)]
     took: MoveReport,

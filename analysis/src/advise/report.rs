@@ -9,10 +9,14 @@ use crate::text::{Layout, csv, maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Folder of the record.
     pub(super) record: String,
+    /// Its scenario.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     pub(super) scenario: String,
+    /// Name of the workload.
     pub(super) workload: String,
     /// The recorded makespan.
     pub(super) seconds: f64,
@@ -30,8 +34,11 @@ pub struct Report {
 
 /// A part of the makespan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Loss {
+    /// Its name.
     pub(super) part: &'static str,
+    /// Its time. That of the rest is the difference to the makespan, which may be below zero.
     pub(super) seconds: f64,
     /// The part of the makespan.
     pub(super) share: f64,
@@ -39,11 +46,15 @@ pub(super) struct Loss {
 
 /// A change that is predicted to shorten the run.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// The key that it changes, `section.key`.
     pub(super) key: String,
     /// Its value in the record; null: not set.
+    #[cfg_attr(feature = "schemas", schemars(extend("type" = ["boolean", "number", "string", "null"])))]
     pub(super) now: Value,
+    /// The value to try.
+    #[cfg_attr(feature = "schemas", schemars(extend("type" = ["boolean", "number", "string", "null"])))]
     pub(super) better: Value,
     /// The key with the better value, as `--set` takes it.
     pub(super) set: String,
@@ -59,6 +70,7 @@ pub struct Recommendation {
 
 /// What a run with a recommendation took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Measured {
     /// The mean over seeds.
     pub(super) seconds: f64,

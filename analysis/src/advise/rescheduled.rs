@@ -107,6 +107,7 @@ impl Settings {
 
 /// What delays a run, and what to try.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The evidence, in words and figures.
     pub reason: String,
@@ -126,6 +127,7 @@ impl Advice {
 
 /// Results of a simulation with advice about its last scenario, as `--format json` shows them.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AdvisedReport<'a> {
     /// The results.
     #[serde(flatten)]

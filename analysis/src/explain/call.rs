@@ -369,6 +369,7 @@ pub(super) fn meaning(name: &str, number: usize) -> &'static str {
 
 /// The hosts that were compared for one process.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct ChoiceReport {
     /// As `p21`.
     process: String,
@@ -376,12 +377,15 @@ pub(super) struct ChoiceReport {
     from: String,
     /// No host whose utilisation is higher is on the idle list.
     idle_below: f64,
+    /// All other hosts.
     destinations: Vec<DestinationReport>,
 }
 
 /// A host that the process could move to.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct DestinationReport {
+    /// The host.
     host: String,
     /// The part of its cores that other programs used.
     utilisation: f64,
@@ -484,8 +488,10 @@ const DESTINATIONS: usize = 20;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Forces {
     /// As `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     pub(super) process: String,
     /// Number of supersteps completed before the call.
     pub(super) superstep: u64,
@@ -495,6 +501,7 @@ pub(crate) struct Forces {
 
 /// The potential of a process for one Set.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Force {
     /// Name of the Set.
     pub(super) set: String,
@@ -585,6 +592,7 @@ const BAR_WIDTH: usize = 48;
 
 /// The potential of a process for a Set, term by term: equation `PM` of `docs/model.md`; times in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Terms {
     /// `P_comp(i)`.
     pub(super) pattern_computation: f64,

@@ -14,6 +14,7 @@ use crate::text::{Layout, counted, data, maybe, rounded};
 
 /// A migration with what it took, as far as the record says; times in seconds, bandwidths in bytes per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct MoveReport {
     /// The process and its hosts.
     #[serde(flatten)]
@@ -26,17 +27,23 @@ pub(crate) struct MoveReport {
     pub(crate) error: Option<f64>,
     /// Packing and unpacking, without waiting for the network, and sending. They overlap.
     packing_seconds: Option<f64>,
+    /// From sending the first byte until the last one had arrived.
     sending_seconds: Option<f64>,
+    /// Unpacking, without waiting for the network.
     unpacking_seconds: Option<f64>,
     /// From the time when the process left its thread until it was unpacked.
     frozen_seconds: Option<f64>,
     /// All bytes of the image, and its parts.
     bytes: Option<u64>,
+    /// Bytes of the state of its program.
     program_bytes: Option<u64>,
+    /// Bytes of messages that it had not received.
     messages_bytes: Option<u64>,
+    /// Bytes of the state of its agent.
     agent_bytes: Option<u64>,
     /// The bandwidth that was predicted, if the cost of moves is learned, and the one that was measured.
     predicted_bandwidth: Option<f64>,
+    /// The bandwidth that was measured.
     met_bandwidth: Option<f64>,
 }
 

@@ -8,11 +8,15 @@ use crate::text::rounded;
 
 /// What was noted under one name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct NoteReport {
+    /// The name.
     name: String,
     /// Number of supersteps in which a process noted it.
     supersteps: u64,
+    /// The first of these supersteps.
     first: NotedSuperstep,
+    /// The last of these supersteps.
     last: NotedSuperstep,
     /// The values of all supersteps. Their sum is rounded in each superstep.
     all: Note,
@@ -20,8 +24,11 @@ pub(crate) struct NoteReport {
 
 /// What was noted in a superstep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct NotedSuperstep {
+    /// The superstep, from 0.
     superstep: u64,
+    /// The note.
     note: Note,
 }
 

@@ -12,6 +12,7 @@ use crate::text::{counted, duration, rounded};
 
 /// The basis of comparison of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Against {
     /// The same supersteps of scenario i.
@@ -31,6 +32,7 @@ pub(super) enum Against {
 /// shorter. Otherwise it is the mean of the supersteps since the previous call, which assumes that they would
 /// have stayed like that and includes changes of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Payback {
     /// The basis of comparison.
     pub(super) against: Against,
@@ -60,6 +62,7 @@ pub(super) struct Payback {
 
 /// Whether migrations have paid for their calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PaybackVerdict {
     /// They have.
@@ -257,6 +260,7 @@ pub(super) fn compared(history: &History) -> &[SuperstepTimes] {
 /// The total gain of a run's migrations: in a simulation compared with scenario i, on real hosts with the supersteps
 /// before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Balance {
     /// The basis of comparison. In a simulation it is scenario i, because other changes of the load count otherwise.
     pub(super) against: Against,
@@ -283,6 +287,7 @@ pub(crate) struct Balance {
     paid_by: Option<usize>,
     /// On real hosts: complete rounds before the first move that count, and after the last.
     rounds_before: Option<usize>,
+    /// The same after the last move.
     rounds_after: Option<usize>,
     /// Whether the moves have paid for the calls.
     pub(super) verdict: PaybackVerdict,

@@ -503,16 +503,20 @@ impl Narrative<'_> {
 
 /// What a process sends to and receives from another in a superstep, where plans name hosts.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Neighbour {
     /// As `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     pub(super) process: String,
     /// Bytes in a superstep, both ways, as predicted.
     pub(super) bytes: f64,
     /// The host of the other process before the call, and after it.
     pub(super) before: String,
+    /// The host after it.
     pub(super) after: String,
     /// Whether the messages cross from Set to Set before the call, and after it.
     crosses_before: bool,
+    /// The same after it.
     crosses_after: bool,
 }
 

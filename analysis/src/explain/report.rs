@@ -19,10 +19,12 @@ use crate::text::{Columns, Layout, cells, counted, maybe, rounded};
 
 /// The answer to a question about a run.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The folder of the record.
     pub(super) record: String,
     /// `i`, `ii` or `iii`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["i", "ii", "iii"])))]
     pub(super) scenario: String,
     /// Number of processes.
     pub(super) processes: usize,
@@ -70,6 +72,7 @@ pub struct Explanation {
 
 /// The decisions of a call.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct CallReport {
     /// The call.
     #[serde(flatten)]
@@ -92,6 +95,7 @@ pub(super) struct CallReport {
 
 /// Costs and benefits of a plan.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct AssessmentReport {
     /// Superstep time with the present placement.
     pub(super) present_seconds: f64,
@@ -104,6 +108,7 @@ pub(super) struct AssessmentReport {
     /// Supersteps for which the plan is expected to stay valid.
     pub(super) horizon: f64,
     /// `admitted`, `unchanged` or `not-amortised`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["admitted", "unchanged", "not-amortised"])))]
     pub(super) verdict: &'static str,
     /// Supersteps for which not to try again, after `not-amortised`.
     pub(super) pause: Option<u64>,
@@ -116,6 +121,7 @@ pub(super) struct AssessmentReport {
 
 /// A plan that was considered.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct AlternativeReport {
     /// The algorithm that made it.
     pub(super) name: String,
@@ -131,10 +137,12 @@ pub(super) struct AlternativeReport {
 
 /// A row of the list of a call.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Row {
     /// From 1.
     pub(super) position: usize,
     /// As `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     pub(super) process: String,
     /// The Set in which it runs.
     pub(super) own: String,
@@ -151,8 +159,10 @@ pub(super) struct Row {
 
 /// A process in a call.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct ProcessReport {
     /// As `p21`.
+    #[cfg_attr(feature = "schemas", schemars(pattern("^p[1-9][0-9]*$")))]
     pub(super) process: String,
     /// The call: the number of completed supersteps.
     pub(super) superstep: u64,
@@ -175,6 +185,7 @@ pub(super) struct ProcessReport {
     /// The processes that it exchanges messages with, where plans name hosts.
     pub(super) neighbours: Vec<Neighbour>,
     /// Processes that moved in the same call.
+    #[cfg_attr(feature = "schemas", schemars(inner(pattern("^p[1-9][0-9]*$"))))]
     pub(super) moved_with: Vec<String>,
     /// Supersteps after which it moved in the whole run.
     pub(super) moved_after: Vec<u64>,
@@ -184,8 +195,10 @@ pub(super) struct ProcessReport {
 
 /// Predicted superstep time on a host, in seconds.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Time {
     /// `t1`, `t2` or `runner-up`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["t1", "t2", "runner-up"])))]
     pub(super) name: &'static str,
     /// The host.
     pub(super) host: String,
@@ -201,6 +214,7 @@ pub(super) struct Time {
 
 /// Predicted saving of a migration, in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Predicted {
     /// In the superstep after the migration, which pays for it; `None` where plans weigh costs separately.
     pub(super) first_seconds: Option<f64>,

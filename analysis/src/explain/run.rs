@@ -146,11 +146,13 @@ fn difference(history: &History) -> Option<String> {
 
 /// A host that joined, with the pace of the run before it and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct ExplainedJoin {
     /// The host.
     #[serde(flatten)]
     pub(super) summary: JoinSummary,
     /// What the paces count: `tasks` of a task farm, or `supersteps`.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = ["tasks", "supersteps"])))]
     pub(super) counted: &'static str,
     /// A second, before the host joined.
     pub(super) before: Option<f64>,
@@ -232,6 +234,7 @@ const SUPERSTEPS: usize = 10;
 
 /// The checkpoints of a run, and the interval that loses least by what they cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct ExplainedCheckpoints {
     /// What they took together.
     #[serde(flatten)]
