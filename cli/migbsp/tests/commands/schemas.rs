@@ -1,8 +1,11 @@
 //! `docs/reference/schemas`: all JSON that commands write is as its schema says, and the schemas say all of it.
+//!
+//! The schemas are made of the types. With `MIGBSP_UPDATE=1` a test writes them.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::{env, fs};
 
+use experiments::schemas::Form;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -372,6 +375,23 @@ fn answers_about_records_with_faults_are_as_their_schemas_say() {
     }
 }
 
+/// All forms that programs rely on, by the names of their files.
+fn forms() -> BTreeMap<&'static str, Form> {
+    let forms = [
+        experiments::schemas::forms(),
+        analysis::schemas::forms(),
+        commands::schemas::forms(),
+        chaos::schemas::forms(),
+        rebalancing::schemas::forms(),
+        reproduce::schemas::forms(),
+    ];
+    let named = |form: Form| {
+        let name = form.name.strip_prefix("migbsp.").unwrap();
+        (name.split_once('/').unwrap().0, form)
+    };
+    forms.into_iter().flatten().map(named).collect()
+}
+
 /// The names of the files in `docs/reference/schemas`.
 fn published() -> BTreeSet<String> {
     let files = fs::read_dir(root().join("docs/reference/schemas")).unwrap();
@@ -383,34 +403,34 @@ fn published() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_schema_is_listed_and_says_the_same_of_what_made_a_result() {
-    let page = fs::read_to_string(root().join("docs/reference/results.md")).unwrap();
-    let provenance = Schema::read("simulate").json["$defs"]["provenance"].clone();
-    let run = Schema::read("simulate").json["$defs"]["run"].clone();
-    for name in published() {
-        let schema = Schema::read(&name).json;
-        let link = format!("[`{name}.json`](schemas/{name}.json)");
-        assert!(
-            page.contains(&link),
-            "docs/reference/results.md lacks {link}"
-        );
-        let form = schema["properties"]["schema"]["const"].as_str();
-        // That of the events is in their first line.
-        let of_events = || schema["$defs"]["run"]["properties"]["schema"]["const"].as_str();
-        let form = form.or_else(of_events).unwrap();
-        assert!(
-            page.contains(&format!("`{form}`")),
-            "docs/reference/results.md lacks {form}"
-        );
-        let id = format!("urn:{}", form.replace('/', ":"));
-        assert_eq!(schema["$id"], id);
-        assert_eq!(form.split('/').next().unwrap(), format!("migbsp.{name}"));
-        if name == "events" {
-            continue;
+fn schemas_are_made_of_the_types_that_are_written() {
+    let forms = forms();
+    for (name, form) in &forms {
+        let file = root().join(format!("docs/reference/schemas/{name}.json"));
+        let schema = serde_json::to_string_pretty(&form.schema).unwrap() + "\n";
+        if env::var_os("MIGBSP_UPDATE").is_some() {
+            fs::write(&file, &schema).unwrap();
         }
-        assert_eq!(schema["$defs"]["provenance"], provenance, "{name}");
-        if let Some(other) = schema["$defs"].get("run") {
-            assert_eq!(*other, run, "{name}");
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        let file = file.display();
+        assert!(
+            kept == schema,
+            "{file}: not as types say; MIGBSP_UPDATE=1 writes it anew"
+        );
+    }
+    assert!(forms.keys().copied().eq(published()), "a schema of no form");
+}
+
+#[test]
+fn every_schema_is_listed() {
+    let page = fs::read_to_string(root().join("docs/reference/results.md")).unwrap();
+    for (name, form) in forms() {
+        let link = format!("[`{name}.json`](schemas/{name}.json)");
+        for entry in [link, format!("`{}`", form.name)] {
+            assert!(
+                page.contains(&entry),
+                "docs/reference/results.md lacks {entry}"
+            );
         }
     }
 }
