@@ -50,7 +50,7 @@ enum FileKind {
     Snapshot,
 }
 
-/// The form of an index.
+/// `files.json` of a record: the files that processes have left.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct FilesReport<'a> {

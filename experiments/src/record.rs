@@ -59,7 +59,7 @@ pub struct RecordedBuild {
     pub program: String,
     /// Its version.
     pub version: String,
-    /// What tells its binary from others ([`Build::digest`]), in hexadecimal digits.
+    /// SHA-256 of the build ID in its binary, or of the whole binary if it has none, in hexadecimal digits.
     #[cfg_attr(feature = "schemas", schemars(pattern("^[0-9a-f]{64}$")))]
     pub sha256: String,
 }

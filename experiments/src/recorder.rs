@@ -69,7 +69,8 @@ struct Description {
     configuration: Node,
 }
 
-/// The head of a record that has ended: the experiment, and its result or why it has none.
+/// `run.json` of a record, and `run.json.partial` as long as there is no result: the experiment, and the result or why there is
+/// none.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Manifest<'a> {

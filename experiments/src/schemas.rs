@@ -64,7 +64,7 @@ fn generator() -> SchemaGenerator {
 
 /// Adds what types do not say: an object has the described keys alone, and one that may be absent is never null.
 fn complete(schema: &mut Schema) {
-    // Integers and floats of Rust, and the values of absent keys.
+    // Which integer or float of Rust it is, and the value of an absent key.
     schema.remove("format");
     schema.remove("default");
     if let Some(Value::String(description)) = schema.get_mut("description") {
@@ -75,7 +75,7 @@ fn complete(schema: &mut Schema) {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for (key, property) in properties {
             if !required.iter().any(|name| name == key) {
-                forbid_null(property);
+                make_absent(property);
             }
         }
         schema.insert("additionalProperties".to_owned(), false.into());
@@ -91,19 +91,20 @@ fn described(comment: &str) -> String {
     text.replace("[`", "`").replace("`]", "`")
 }
 
-fn forbid_null(property: &mut Value) {
+/// Makes a value that may be null one that is absent instead.
+fn make_absent(property: &mut Value) {
     let Some(property) = property.as_object_mut() else {
         return;
     };
-    match property.get_mut("type") {
-        Some(Value::Array(types)) => {
-            types.retain(|name| name != "null");
-            if let [only] = &types[..] {
-                let only = only.clone();
-                property.insert("type".to_owned(), only);
-            }
+    if let Some(Value::String(description)) = property.get_mut("description") {
+        *description = description.replace("`None`", "absent");
+    }
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            property.insert("type".to_owned(), only);
         }
-        _ => {}
     }
     if let Some(Value::Array(values)) = property.get_mut("enum") {
         values.retain(|value| !value.is_null());

@@ -40,7 +40,8 @@ const SCHEMAS_READ: [&str; 2] = ["migbsp.events/1", SCHEMA];
 /// Declares the kinds of events, and how a line of each kind is read.
 macro_rules! events {
     ($($(#[$doc:meta])* $kind:ident($content:ty),)*) => {
-        /// An event of a run.
+        /// An event of a run, a line of `events.jsonl`. Times are in seconds since the start of the run. Sets, hosts and
+        /// processes are numbers: positions in `sets`, `hosts` and `placement` of the first line.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
         #[serde(tag = "event", rename_all = "kebab-case")]

@@ -66,7 +66,7 @@ pub(super) struct NamedRun {
     pub(super) configuration_sha256: String,
 }
 
-/// A line of the file, as it is written: a run with a result, or without one.
+/// A line of `runs.jsonl`, as it is written: a run with a result, or without one.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct Entry<'a, T> {
