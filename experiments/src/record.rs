@@ -366,11 +366,11 @@ pub fn adapted<T>(
 }
 
 /// The `section` at `path` of a configuration, decoded without the keys that this version does not know; a line in the log
-/// says each, except readings of the papers that are [`DECIDED`].
+/// says each.
 ///
 /// # Errors
 ///
-/// As [`adapted`], and if the section has another reading than the one that is decided.
+/// As [`adapted`].
 pub(crate) fn tolerant<T>(
     folder: &Path,
     (path, section): (&str, &Node),
@@ -383,21 +383,7 @@ pub(crate) fn tolerant<T>(
             Err(fault) => fault,
         };
         let unknown = fault.unknown.clone().unwrap_or_default();
-        let decided = below("scheduler", &unknown);
-        let decided = DECIDED.iter().find(|(key, _)| decided == Some(key));
         match below(path, &unknown) {
-            Some(key) if let Some((_, kept)) = decided => {
-                let found = known.find(key).map(Node::to_string).unwrap_or_default();
-                let found = found.trim_matches('"');
-                if found != *kept {
-                    let rule = format!("this version decides as with `{kept}`");
-                    return Err(Fault {
-                        help: Some("read the record with the build that wrote it".to_owned()),
-                        ..Fault::invalid(fault.origin.as_deref(), &unknown, found, rule)
-                    });
-                }
-                remove(&mut known, key);
-            }
             Some(key) if remove(&mut known, key) => {
                 let folder = folder.display();
                 tracing::warn!(
@@ -434,28 +420,6 @@ fn remove(node: &mut Node, path: &str) -> bool {
     let mut inside = entries.iter_mut().filter(|(name, _)| name == key);
     inside.next().is_some_and(|(_, node)| remove(node, rest))
 }
-
-/// Keys of `[scheduler]` that earlier versions had for what the papers leave open, each with the reading that is decided
-/// (*Decisions* in `docs/model.md`).
-const DECIDED: [(&str, &str); 17] = [
-    ("threshold_over", "all"),
-    ("one_migrant_per_processor", "true"),
-    ("occupied_by", "any-migrant"),
-    ("own_set", "competes"),
-    ("best_stays", "blocks"),
-    ("set_index", "own"),
-    ("set_load", "subtracted"),
-    ("idle_candidate", "refused"),
-    ("candidate_work", "excluded"),
-    ("idle_resident", "last-nonzero"),
-    ("candidate_order", "potential"),
-    ("process_time", "whole"),
-    ("idle_processes", "ignored"),
-    ("empty_superstep", "unbalanced"),
-    ("tolerance_floor", "clamped"),
-    ("patterns", "persist"),
-    ("bytes_superstep", "current"),
-];
 
 /// Shows the keys that `effective` has, with values, and `written` has not, to `lacks`.
 fn missing(written: &Node, effective: &Node, path: &str, lacks: &mut impl FnMut(&str, &Node)) {
@@ -552,39 +516,6 @@ mod tests {
 
     use super::*;
     use crate::Scheduler;
-
-    #[test]
-    fn only_the_readings_that_are_decided_are_read() {
-        let policies = Policies::default();
-        let scheduler = |node: &Node| Scheduler::new(node, &policies);
-        let whole = scheduler(&Node::empty_table()).unwrap().effective();
-        let read = |key: &str, value: Value| {
-            let mut older = whole.clone();
-            let Value::Table(entries) = &mut older.value else {
-                panic!("a section")
-            };
-            entries.push((key.to_owned(), Node::new(value, "run.json")));
-            let place = Path::new("runs/iii");
-            adapted(
-                place,
-                ("scheduler", &older),
-                scheduler,
-                Scheduler::effective,
-            )
-        };
-        let text = |value: &str| Value::Text(value.to_owned());
-        for (key, value) in [
-            ("occupied_by", text("any-migrant")),
-            ("one_migrant_per_processor", Value::Boolean(true)),
-        ] {
-            assert_eq!(read(key, value).unwrap().effective(), whole, "{key}");
-        }
-        let refused = read("occupied_by", text("computing-set")).unwrap_err();
-        let message = "invalid value `computing-set` for `scheduler.occupied_by`: this version decides as with \
-                       `any-migrant`";
-        assert_eq!(refused.message, message);
-        assert!(refused.help.is_some() && refused.unknown.is_none());
-    }
 
     #[test]
     fn unknown_keys_are_left_out_and_missing_ones_are_named() {

@@ -137,7 +137,7 @@ def test_a_notebook_shows_a_table_and_a_timeline(runs):
 
 def test_an_explanation_is_text_and_data(runs):
     whole = migbsp.explain(runs)
-    assert whole.data["schema"] == "migbsp.explain/2"
+    assert whole.data["schema"] == "migbsp.explain/1"
     assert whole.data["sentences"][0] in str(whole)
     process = runs["iii"].explain(process="p21")
     assert "p21" in str(process) and "p21" in process._repr_html_()

@@ -12,7 +12,7 @@ import migbsp
 from migbsp import frames
 
 CSV = """\
-# schema: "migbsp.sweep/2"
+# schema: "migbsp.sweep/1"
 # overrides: [{"key": "a", "value": "# no comment"}]
 experiment,host,is_drawn,count,seconds,error
 "# one.toml",NA,true,1,0.5,
@@ -48,7 +48,7 @@ def test_a_table_has_the_values_of_the_file(kind, tmp_path):
         for name in ROWS[0]:
             assert listed(table, name) == [None if value != value else value for value in (row[name] for row in ROWS)]
         if kind != "polars":
-            assert table.attrs["schema"] == "migbsp.sweep/2"
+            assert table.attrs["schema"] == "migbsp.sweep/1"
             assert table.attrs["overrides"][0]["value"] == "# no comment"
 
 

@@ -32,10 +32,7 @@ pub use trace::{TraceError, TraceReader, TracedSuperstep};
 pub use writer::{WriteError, WriteOptions, Writer, set_record_aside};
 
 /// The version of the events, in the head of every record.
-pub const SCHEMA: &str = "migbsp.events/2";
-
-/// The versions that are read. In the first one, [`Call::assessment`] has another key.
-const SCHEMAS_READ: [&str; 2] = ["migbsp.events/1", SCHEMA];
+pub const SCHEMA: &str = "migbsp.events/1";
 
 /// Declares the kinds of events, and how a line of each kind is read.
 macro_rules! events {
@@ -584,7 +581,6 @@ pub struct Call {
     /// Candidates in the order of the list, with the decision about each.
     pub considered: Vec<Considered>,
     /// Costs and benefits of the plan, where plans name processors.
-    #[serde(alias = "weighed")]
     pub assessment: Option<PlanAssessment>,
     /// The most supersteps that are left, if all programs know and the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Event, EventHeader, EventKind, Names, Run, SCHEMA, SCHEMAS_READ};
+use crate::{Event, EventHeader, EventKind, Names, Run, SCHEMA};
 
 /// The extent of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ fn header(
         // Events of another version need not look like ours.
         let head: Head = from_line(line)?;
         match head.schema.as_deref() {
-            Some(schema) if SCHEMAS_READ.contains(&schema) => {}
+            Some(SCHEMA) => {}
             Some(other) => {
                 let remedy = remedy(directory);
                 return Err(format!(

@@ -87,7 +87,7 @@ pub(super) struct Measured {
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.advise/2";
+    const SCHEMA: &'static str = "migbsp.advise/1";
 }
 
 impl Loss {

@@ -282,7 +282,7 @@ pub(crate) struct Name {
 }
 
 /// The schema of a line with a result.
-pub(crate) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
+pub(crate) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/1";
 
 /// The schema of a line about a run without one.
 pub(crate) const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn lines_of_another_schema_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
-        let earlier = "{\"schema\": \"migbsp.compare-runs/1\", \"digest\": \"a\"}\n";
+        let earlier = "{\"schema\": \"migbsp.compare-runs/0\", \"digest\": \"a\"}\n";
         fs::write(folder.path().join(Ledger::FILE), earlier).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
         assert!(make(&ledger, (0, 0, 1), named("a")));

@@ -160,7 +160,7 @@ impl Report {
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.compare/2";
+    const SCHEMA: &'static str = "migbsp.compare/1";
 }
 
 /// A message about `failures` of `runs` runs; `None` if there are none.

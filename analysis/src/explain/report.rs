@@ -238,7 +238,7 @@ impl Explanation {
 }
 
 impl Published for Explanation {
-    const SCHEMA: &'static str = "migbsp.explain/2";
+    const SCHEMA: &'static str = "migbsp.explain/1";
 }
 
 /// First the answer in words, then the tables, then the forces.

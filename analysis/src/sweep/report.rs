@@ -209,7 +209,7 @@ impl Report {
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.sweep/2";
+    const SCHEMA: &'static str = "migbsp.sweep/1";
 }
 
 fn rows(swept: &Swept) -> Vec<Row> {

@@ -94,7 +94,7 @@ The advice shows:
 
 Formats:
   table  the parts of the makespan, then the recommendations
-  json   one object, schema migbsp.advise/2, times in seconds and gains as parts of 1, at full precision
+  json   one object, schema migbsp.advise/1, times in seconds and gains as parts of 1, at full precision
   csv    one row per recommendation
 
 Examples:

@@ -424,7 +424,7 @@ Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` compare makespans of 
 
 Formats:
   table  per experiment and over all: makespan, gain, share of the possible gain, calls, moves, significant differences
-  json   one object, schema migbsp.compare/2, with experiments, runs, summaries, overall, pairs, claims
+  json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
   csv    one row per run
 
 Examples:

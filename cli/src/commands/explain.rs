@@ -105,7 +105,7 @@ The answer about a process in a call shows:
 
 Formats:
   table  the answer in a sentence, tables, and the potentials as bars
-  json   one object, schema migbsp.explain/2, times in seconds at full precision
+  json   one object, schema migbsp.explain/1, times in seconds at full precision
   csv    one row per call, process and Set: all terms of PM
 
 Examples:

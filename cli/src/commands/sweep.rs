@@ -452,7 +452,7 @@ Values:
 
 Formats:
   table  a row for each combination and policy, and the best combination of each policy; long tables are cut
-  json   one object, schema migbsp.sweep/2: experiments, parameters, policies, reference, seeds, shard, runs, summaries;
+  json   one object, schema migbsp.sweep/1: experiments, parameters, policies, reference, seeds, shard, runs, summaries;
          with --dry-run migbsp.sweep-plan/1
   csv    one row per run, as in runs.csv
 
@@ -477,7 +477,7 @@ from the same experiments.";
 const MERGE_HELP: &str = "\
 Formats:
   table  as of `sweep`
-  json   as of `sweep`: one object, schema migbsp.sweep/2
+  json   as of `sweep`: one object, schema migbsp.sweep/1
   csv    one row per run, as in runs.csv
 
 Examples:

@@ -353,7 +353,7 @@ impl fmt::Display for Machine {
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.rebalance/2";
+    const SCHEMA: &'static str = "migbsp.rebalance/1";
 }
 
 impl<'a> Row<'a> {

@@ -229,12 +229,12 @@ fn another_version_is_named_whatever_else_it_says() {
     let other = "{\"event\":\"begun\",\"schema\":\"migbsp.events/3\"}\n";
     assert_eq!(
         fault_of(other),
-        "events.jsonl:1: schema \"migbsp.events/3\"; this program reads \"migbsp.events/2\"; read it with the version that \
+        "events.jsonl:1: schema \"migbsp.events/3\"; this program reads \"migbsp.events/1\"; read it with the version that \
          wrote it, or a later one"
     );
     assert_eq!(
         fault_of(&line(&end())),
-        "events.jsonl:1: no schema; a record begins with \"migbsp.events/2\""
+        "events.jsonl:1: no schema; a record begins with \"migbsp.events/1\""
     );
 }
 

@@ -49,7 +49,7 @@ fn object(folder: &Folder, arguments: &[&str]) -> Value {
 #[test]
 fn the_object_has_the_promised_shape() {
     let json = object(&folder(), &BOTH);
-    assert_eq!(json["schema"], "migbsp.compare/2");
+    assert_eq!(json["schema"], "migbsp.compare/1");
     assert_eq!(json["reference"], "none");
     let experiments = json["experiments"].as_array().unwrap();
     assert_eq!(experiments[0]["draws"], false);
@@ -415,7 +415,7 @@ fn an_interrupted_comparison_shows_what_is_done_and_goes_on() {
     assert!(stderr.contains(" of 120 runs are done"), "{stderr}");
     let before = kept(&folder);
     assert!((5..120).contains(&before.len()), "{}", before.len());
-    assert_eq!(before[0]["schema"], "migbsp.compare-runs/2");
+    assert_eq!(before[0]["schema"], "migbsp.compare-runs/1");
     // What is done is not done again, and the result is that of a comparison in one piece.
     let resumed = folder.stdout(&kept_runs);
     let after = kept(&folder);

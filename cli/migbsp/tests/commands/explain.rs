@@ -58,7 +58,7 @@ fn the_answers_for_the_papers_application_are_these() {
 fn the_object_has_the_promised_shape_and_its_terms_add_up() {
     let folder = lbm();
     let answer = json(&folder, &["--process", "p21"]);
-    assert_eq!(answer["schema"], "migbsp.explain/2");
+    assert_eq!(answer["schema"], "migbsp.explain/1");
     assert_eq!(answer["calls"][0]["superstep"], 4);
     assert_eq!(answer["process"]["disposition"], "moved");
     let near = |one: f64, other: f64| (one - other).abs() <= 1e-12;
@@ -385,7 +385,7 @@ fn a_folder_without_a_record_is_refused() {
     let other = String::from_utf8(text).unwrap();
     fs::write(
         &events,
-        other.replacen("migbsp.events/2", "migbsp.events/9", 1),
+        other.replacen("migbsp.events/1", "migbsp.events/9", 1),
     )
     .unwrap();
     let refused = |message: &str| {
@@ -397,7 +397,7 @@ fn a_folder_without_a_record_is_refused() {
         );
     };
     refused(
-        "kept/iii/events.jsonl:1: schema \"migbsp.events/9\"; this program reads \"migbsp.events/2\"",
+        "kept/iii/events.jsonl:1: schema \"migbsp.events/9\"; this program reads \"migbsp.events/1\"",
     );
     fs::write(&run, manifest.replacen("migbsp.run/1", "migbsp.run/9", 1)).unwrap();
     refused("kept/iii/run.json: schema \"migbsp.run/9\"; this program reads \"migbsp.run/1\"");

@@ -86,7 +86,7 @@ fn every_assignment_is_what_it_is_said_to_be() {
                         "70",
                     ],
                 );
-                assert_eq!(json["schema"], "migbsp.rebalance/2");
+                assert_eq!(json["schema"], "migbsp.rebalance/1");
                 assert_eq!(json["cost_unit"], cost);
                 let solutions = json["solutions"].as_array().unwrap();
                 let targets: Vec<f64> = solutions

@@ -507,12 +507,12 @@ fn faults_are_named_with_what_to_do() {
     let text = fs::read_to_string(&events).unwrap();
     fs::write(
         &events,
-        text.replacen("migbsp.events/2", "migbsp.events/9", 1),
+        text.replacen("migbsp.events/1", "migbsp.events/9", 1),
     )
     .unwrap();
     let ended = folder.run(&report(&["runs/lbm"]));
     let refused = "error: runs/lbm/iii/events.jsonl:1: schema \"migbsp.events/9\"; this program reads \
-                   \"migbsp.events/2\"; it was written by migbsp ";
+                   \"migbsp.events/1\"; it was written by migbsp ";
     assert!(
         ended.code == Some(4) && ended.stderr.starts_with(refused),
         "{ended:?}"
@@ -530,7 +530,7 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (usize, usize, u
     let hosts: Vec<String> = (0..processes).map(|host| format!("host-{host}")).collect();
     let mut place: Vec<usize> = (0..processes).collect();
     let mut lines = vec![json!({
-        "event": "run", "schema": "migbsp.events/2", "scenario": "iii", "sets": ["a", "b"], "hosts": hosts,
+        "event": "run", "schema": "migbsp.events/1", "scenario": "iii", "sets": ["a", "b"], "hosts": hosts,
         "members": [[0, processes / 2], [1, processes - processes / 2]], "placement": hosts,
     })];
     for index in 0..supersteps {

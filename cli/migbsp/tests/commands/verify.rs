@@ -407,8 +407,8 @@ fn a_record_that_does_not_say_enough_is_no_verified_one() {
     assert_eq!(record.verified(mean.trim()), (Some(4), unsaid));
     let other = record
         .events
-        .replacen("migbsp.events/2", "migbsp.events/9", 1);
-    let schema = "schema \"migbsp.events/9\"; this program reads \"migbsp.events/2\"; it was written by migbsp ";
+        .replacen("migbsp.events/1", "migbsp.events/9", 1);
+    let schema = "schema \"migbsp.events/9\"; this program reads \"migbsp.events/1\"; it was written by migbsp ";
     let (code, says) = record.verified(&other);
     assert_eq!(code, Some(4));
     assert!(says.contains(schema), "{says}");

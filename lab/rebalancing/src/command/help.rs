@@ -50,7 +50,7 @@ while it searches. Machines that are above their memory at the beginning are bro
 
 Formats:
   table  the cost of each target, the moves, and the machines after them; long tables are cut
-  json   one object, schema migbsp.rebalance/2: solutions with target, feasible, assignment (the
+  json   one object, schema migbsp.rebalance/1: solutions with target, feasible, assignment (the
          name of each process's machine), dc, cost, lower_bound, migrations, loads, levels, exchanged,
          memory, moves, seconds; memory_exceeded names machines that are above their memory
   csv    one row per move, the target's totals in every row

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use experiments::{Failure, OutputFile};
+use experiments::{Failure, OutputFile, Published};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use settings::Fault;
 
 use crate::instance::{json_problem, quoted};
 use crate::search::Target;
+use crate::solve::Report;
 use crate::vt::dump::{Dump, METADATA, Metadata, Object, RawPhase, chosen};
 use crate::vt::files::{RankFiles, compress};
 use crate::vt::snapshot::{COMMUNICATIONS, RANK_BYTES, Snapshot, TASKS, Task, TaskId, highest};
@@ -332,9 +333,9 @@ impl Plan {
             ))
         })?;
         let fault = |key: &str, problem: String| Fault::new(Some(name), key, problem);
-        if !results.schema.starts_with(SCHEMA) {
-            let found = &results.schema;
-            let problem = format!("the plan is `{found}`, must be `{SCHEMA}` and its version");
+        if results.schema != Report::SCHEMA {
+            let (found, known) = (&results.schema, Report::SCHEMA);
+            let problem = format!("the plan is `{found}`, must be `{known}`");
             return Err(fault("schema", problem).into());
         }
         let named = results.machines.iter().enumerate();
@@ -441,9 +442,6 @@ impl Solution {
     }
 }
 
-/// What results of a search have as their schema, before the version.
-const SCHEMA: &str = "migbsp.rebalance/";
-
 const ADVICE: &str = "must be the plan of an import of these files and of this phase";
 
 /// Relative difference of equal loads.
@@ -453,7 +451,7 @@ const TOLERANCE: f64 = 1e-9;
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"{"schema": "migbsp.rebalance/2", "machines": ["0", "1"], "processes": ["a", "b", "c"], "loads_initial": [3.0, 1.0], "solutions": [
+    const TEXT: &str = r#"{"schema": "migbsp.rebalance/1", "machines": ["0", "1"], "processes": ["a", "b", "c"], "loads_initial": [3.0, 1.0], "solutions": [
         {"target": 2.0, "assignment": ["0", "1", "1"], "dc": 2.0},
         {"target": 3.0, "assignment": ["0", "0", "1"], "dc": 3.0}]}"#;
 

@@ -83,7 +83,7 @@ impl Ranks {
         }
         let assignment: Vec<&String> = ranks.iter().map(|rank| &instance.machines[*rank]).collect();
         let plan = json!({
-            "schema": "migbsp.rebalance/2",
+            "schema": "migbsp.rebalance/1",
             "machines": instance.machines,
             "loads_initial": loads,
             "solutions": [{"target": 1.0, "assignment": assignment}],
@@ -388,7 +388,7 @@ fn a_phase_that_is_identical_has_the_data_of_the_one_before() {
     // Phases that are identical to one that an export changes stay as they were.
     for phase in 0..5 {
         let plan = json!({
-            "schema": "migbsp.rebalance/2",
+            "schema": "migbsp.rebalance/1",
             "machines": ["0", "1"],
             "loads_initial": expected[phase].map(|(_, time)| time),
             "solutions": [{"target": 9.0, "assignment": ["1", "1"]}],
