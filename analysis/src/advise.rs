@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use bsp::units::Instant;
 use experiments::batch::Batch;
-use experiments::record::{Manifest, fault, manifest};
+use experiments::record::{Manifest, manifest};
 use experiments::{Failure, PreparedExperiment, Registry, Scenario, platform_digest, recorded};
 use serde_json::{Map, Value};
 use settings::{folder_of, tree_of};
@@ -18,7 +18,7 @@ use settings::{folder_of, tree_of};
 use crate::advise::report::Measured;
 use crate::compare::statistics::mean;
 use crate::compare::{Pair, Results, Verdict, on_each};
-use crate::explain::{History, Reading as HistoryReading};
+use crate::run::{RunModel, Scope};
 
 pub use report::{Recommendation, Report, text};
 pub use rescheduled::{Advice, AdvisedReport, Evidence, Settings, advice};
@@ -30,7 +30,7 @@ pub use rescheduled::{Advice, AdvisedReport, Evidence, Settings, advice};
 /// If there is no complete record, or it has nothing to assess.
 pub fn advise(folder: &Path) -> Result<Report, Failure> {
     let reading = Reading::of(folder)?;
-    if reading.history.calls.is_empty() {
+    if reading.model.calls.is_empty() {
         return Err(reading.fault(
             "has no calls, so there is nothing to assess\n  help: run the experiment with a policy, as `--policy \
              adaptive`, that holds calls before it ends",
@@ -44,8 +44,7 @@ pub fn advise(folder: &Path) -> Result<Report, Failure> {
 struct Reading {
     /// The description of the run.
     manifest: Manifest,
-    history: History,
-    evidence: Evidence,
+    model: RunModel,
 }
 
 impl Reading {
@@ -56,33 +55,21 @@ impl Reading {
     /// If the record is incomplete, unreadable or of another version.
     fn of(folder: &Path) -> Result<Self, Failure> {
         let manifest = manifest(folder)?;
-        let run = record::head(folder).map_err(fault)?;
-        let mut reading = HistoryReading::of((folder, run), &manifest, None)?;
-        let mut evidence = Evidence::default();
-        let extent = record::scan(folder, HistoryReading::needs, |event| {
-            evidence.observe(&event);
-            reading.take(&event);
-        })
-        .map_err(fault)?;
-        let history = reading.end(extent, None)?;
-        let lack = history.end.shortfall();
-        if lack.is_some() || !extent.has_end {
+        let model = RunModel::read(folder, None, Scope::default())?;
+        let lack = model.end.shortfall();
+        if lack.is_some() || !model.end.extent.has_end {
             let lack = lack.unwrap_or_else(|| "The record has no end.".to_owned());
             return Err(Failure::input(format!(
                 "{}: {lack}\n  help: advice needs the makespan; let a run with `--out` end",
                 folder.display()
             )));
         }
-        Ok(Self {
-            manifest,
-            history,
-            evidence,
-        })
+        Ok(Self { manifest, model })
     }
 
     /// The makespan, in seconds.
     fn seconds(&self) -> f64 {
-        self.history.end.seconds.get()
+        self.model.end.seconds.get()
     }
 
     /// The name of the workload.
@@ -93,7 +80,7 @@ impl Reading {
 
     /// A fault of this record.
     fn fault(&self, problem: &str) -> Failure {
-        Failure::input(format!("{}: {problem}", self.history.folder.display()))
+        Failure::input(format!("{}: {problem}", self.model.folder.display()))
     }
 }
 

@@ -1,10 +1,8 @@
 //! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
 mod call;
-mod history;
 mod moves;
 mod notes;
-mod payback;
 mod process;
 mod report;
 mod run;
@@ -18,20 +16,16 @@ use model::Potential;
 use record::{Evaluation, Run};
 
 use crate::explain::call::Terms;
-use crate::explain::history::ListedProcess;
-use crate::explain::payback::{Payback, PaybackVerdict};
 use crate::live::view_sentence;
+use crate::run::{
+    self as runs, Detail, Disposition, KeptFindings, PaybackVerdict, RunModel, Scope,
+};
 use crate::sentences;
 use crate::text::{Columns, push};
 
 pub use report::{Explanation, text};
 
-pub(crate) use call::Disposition;
-pub(crate) use history::{
-    Detail, ExplainedCall, Findings, History, Reading, Rules, SuperstepTimes, first_difference,
-};
 pub(crate) use moves::MoveReport;
-pub(crate) use payback::Balance;
 pub(crate) use report::{Sheet, answer_page, call_line, table};
 pub(crate) use run::verdict;
 
@@ -46,13 +40,12 @@ pub(crate) struct SettledCall {
 
 /// The calls that moved processes and whose gain can be told: in a simulation, compared with scenario i beside the record;
 /// `None` without that: other changes of the load would count as savings.
-pub(crate) fn settled_calls(history: &History) -> Option<Vec<SettledCall>> {
-    if history.baseline.is_none() && !history.rules.is_measured {
+pub(crate) fn settled_calls(model: &RunModel) -> Option<Vec<SettledCall>> {
+    if model.baseline.is_none() && !model.rules.is_measured {
         return None;
     }
-    let calls = history.calls.iter().enumerate();
-    let settled = calls.filter_map(|(index, call)| {
-        let payback = Payback::of(history, index)?;
+    let settled = model.calls.iter().filter_map(|call| {
+        let payback = call.payback?;
         if payback.verdict == PaybackVerdict::Unknown {
             return None;
         }
@@ -67,7 +60,7 @@ pub(crate) fn settled_calls(history: &History) -> Option<Vec<SettledCall>> {
 /// A question about a record, with all that is needed to answer it.
 #[derive(Debug)]
 pub struct Inquiry {
-    history: History,
+    model: RunModel,
     question: Question,
     rank: Option<Rank>,
     superstep: Option<u64>,
@@ -76,7 +69,7 @@ pub struct Inquiry {
 impl Inquiry {
     /// Why `process` moved or stayed in the call after `superstep` of the record in `folder`; without a
     /// process, what was decided in that call; without either, what happened in the run. Gains are compared with
-    /// the record of scenario i in `against`, or in the folder `i` beside `folder`.
+    /// the record of scenario i in `against`, or in the folder `i` beside `folder`. `has_chart`: [`Self::svg`] is asked for.
     ///
     /// # Errors
     ///
@@ -84,15 +77,23 @@ impl Inquiry {
     pub fn new(
         folder: &Path,
         against: Option<&Path>,
-        process: Option<&str>,
-        superstep: Option<u64>,
+        (process, superstep): (Option<&str>, Option<u64>),
+        has_chart: bool,
     ) -> Result<Self, Failure> {
-        let run = history::head(folder)?;
-        let rank = named_rank(process, &run)?;
-        let history = history::read(folder, against, rank)?;
-        let question = Question::new(&history, rank, superstep)?;
+        let rank = named_rank(process, &runs::head(folder)?)?;
+        let scope = Scope {
+            rank,
+            findings: match (rank, superstep) {
+                (_, Some(superstep)) => KeptFindings::After(superstep),
+                (Some(_), None) => KeptFindings::Nearest,
+                (None, None) => KeptFindings::None,
+            },
+            has_pictures: has_chart,
+        };
+        let model = RunModel::read(folder, against, scope)?;
+        let question = Question::new(&model, rank, superstep)?;
         Ok(Self {
-            history,
+            model,
             question,
             rank,
             superstep,
@@ -100,16 +101,12 @@ impl Inquiry {
     }
 
     /// The answer, with further commands of `program`.
-    ///
-    /// # Errors
-    ///
-    /// If the record is not readable any more.
-    pub fn answer(&self, program: &str) -> Result<Explanation, Failure> {
-        let mut answer = answer_to(&self.history, &self.question)?;
+    pub fn answer(&self, program: &str) -> Explanation {
+        let mut answer = answer_to(&self.model, self.question);
         for command in &mut answer.next {
             command.insert_str(0, &format!("{program} "));
         }
-        Ok(answer)
+        answer
     }
 
     /// The rows behind the answer.
@@ -121,8 +118,8 @@ impl Inquiry {
         let columns: &Columns<'_, '_, CsvRow> = &[
             ("superstep", &|row| row.superstep.into()),
             ("process", &|row| row.rank.to_string().into()),
-            ("host", &|row| self.history.host(row.host).into()),
-            ("set", &|row| self.history.set(row.set).into()),
+            ("host", &|row| self.model.host(row.host).into()),
+            ("set", &|row| self.model.set(row.set).into()),
             ("pattern_computation", &|row| {
                 row.terms.pattern_computation.into()
             }),
@@ -144,7 +141,7 @@ impl Inquiry {
                 row.place.map(|(position, _)| position).into()
             }),
             ("target", &|row| {
-                row.place.map(|(_, target)| self.history.set(target)).into()
+                row.place.map(|(_, target)| self.model.set(target)).into()
             }),
             ("disposition", &|row| row.disposition.into()),
         ];
@@ -152,8 +149,8 @@ impl Inquiry {
         let mut table = CsvTable::with_header(Explanation::SCHEMA, provenance, header)?;
         let mut written = Ok(());
         let is_asked = |called| self.superstep.is_none_or(|superstep| superstep == called);
-        self.history.details(is_asked, |detail| {
-            for row in rows_of(&self.history, detail, self.rank) {
+        self.model.details(is_asked, |detail| {
+            for row in rows_of(&self.model, detail, self.rank) {
                 if written.is_ok() {
                     written = push(&mut table, columns, &row);
                 }
@@ -164,13 +161,13 @@ impl Inquiry {
     }
 
     /// What is known of the run.
-    pub(crate) const fn history(&self) -> &History {
-        &self.history
+    pub(crate) const fn model(&self) -> &RunModel {
+        &self.model
     }
 }
 
 /// The subject of a question: the whole run, a call, or a process in a call.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Question {
     /// The whole run.
     Run,
@@ -188,13 +185,13 @@ enum Question {
 }
 
 impl Question {
-    /// The question that `rank` and `superstep` ask about `history`, which was read for `rank`.
+    /// The question that `rank` and `superstep` ask about `model`, which was read for them.
     ///
     /// # Errors
     ///
-    /// If no call was held after `superstep`, or the record is no longer readable.
-    fn new(history: &History, rank: Option<Rank>, superstep: Option<u64>) -> Result<Self, Failure> {
-        let named = superstep.map(|superstep| call_after(history, superstep));
+    /// If no call was held after `superstep`.
+    fn new(model: &RunModel, rank: Option<Rank>, superstep: Option<u64>) -> Result<Self, Failure> {
+        let named = superstep.map(|superstep| call_after(model, superstep));
         let named = named.transpose()?;
         Ok(match (rank, named) {
             (None, None) => Self::Run,
@@ -204,11 +201,15 @@ impl Question {
                 call: Some(call),
                 is_named: true,
             },
-            (Some(rank), None) => Self::Process {
-                rank,
-                call: nearest_to_moving(history, rank)?,
-                is_named: false,
-            },
+            (Some(rank), None) => {
+                let nearest = model.kept().map(|detail| detail.call.superstep);
+                let call = nearest.map(|superstep| call_after(model, superstep));
+                Self::Process {
+                    rank,
+                    call: call.transpose()?,
+                    is_named: false,
+                }
+            }
         })
     }
 }
@@ -225,8 +226,8 @@ fn named_rank(name: Option<&str>, run: &Run) -> Result<Option<Rank>, Failure> {
     rank.transpose().map_err(usage)
 }
 
-fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
-    let calls = &history.calls;
+fn call_after(model: &RunModel, superstep: u64) -> Result<usize, Failure> {
+    let calls = &model.calls;
     calls
         .binary_search_by_key(&superstep, |call| call.summary.superstep)
         .map_err(|next| {
@@ -242,7 +243,7 @@ fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
                 }
                 (None, None) => format!(
                     "there is none in the {} supersteps of this run",
-                    history.end.supersteps
+                    model.end.supersteps
                 ),
             };
             Failure::Usage(format!(
@@ -251,82 +252,33 @@ fn call_after(history: &History, superstep: u64) -> Result<usize, Failure> {
         })
 }
 
-/// The first call in which the process moved; otherwise the one in which it came nearest to moving and its
-/// potential for another Set was highest.
-fn nearest_to_moving(history: &History, rank: Rank) -> Result<Option<usize>, Failure> {
-    let calls = &history.calls;
-    let asked = || {
-        let calls = calls.iter().enumerate();
-        calls.filter_map(|(index, call)| Some((index, call.asked.as_ref()?)))
-    };
-    let Some(nearness) = asked()
-        .map(|(_, process)| process.disposition.nearness())
-        .max()
-    else {
-        return Ok(calls.len().checked_sub(1));
-    };
-    let nearest = || asked().filter(|(_, process)| process.disposition.nearness() == nearness);
-    let prefers_own = |process: &ListedProcess| process.entry.own == process.entry.target;
-    let elsewhere = if nearest().any(|(_, process)| prefers_own(process)) {
-        history.potentials_elsewhere(rank)?
-    } else {
-        BTreeMap::new()
-    };
-    let mut chosen: Option<(usize, f64)> = None;
-    for (index, process) in nearest() {
-        if matches!(process.disposition, Disposition::Moved(_)) {
-            return Ok(Some(index));
-        }
-        let potential = process.entry.potential.get();
-        let attraction = if prefers_own(process) {
-            let other = elsewhere.get(&calls[index].summary.superstep);
-            other.map_or(f64::NEG_INFINITY, |other| other - potential)
-        } else {
-            potential
-        };
-        // Potentials that differ by less are equal; the first of equal ones is chosen.
-        let width = history.rules.tie_width;
-        if chosen.is_none_or(|(_, highest)| highest + width < attraction) {
-            chosen = Some((index, attraction));
-        }
-    }
-    Ok(chosen.map(|(index, _)| index))
-}
-
-/// The answer to `question` about `history`.
-///
-/// # Errors
-///
-/// If the record is no longer readable.
-fn answer_to(history: &History, question: &Question) -> Result<Explanation, Failure> {
-    let detail = |index: usize| history.detail(history.calls[index].summary.superstep);
-    let mut answer = blank(history);
-    match *question {
-        Question::Run => answer = about_run(history),
-        Question::Call(index) => call::explain(&mut answer, history, index, &detail(index)?),
-        Question::Process {
-            rank,
-            call: Some(index),
-            is_named,
-        } => {
-            let asked = (rank, index, is_named);
-            process::explain(&mut answer, history, asked, &detail(index)?);
-        }
-        Question::Process {
-            rank, call: None, ..
-        } => answer.sentences.push(format!(
+/// The answer to `question` about `model`, which was read for it.
+fn answer_to(model: &RunModel, question: Question) -> Explanation {
+    let mut answer = blank(model);
+    match (question, model.kept()) {
+        (Question::Call(index), Some(detail)) => call::explain(&mut answer, model, index, detail),
+        (
+            Question::Process {
+                rank,
+                call: Some(index),
+                is_named,
+            },
+            Some(detail),
+        ) => process::explain(&mut answer, model, (rank, index, is_named), detail),
+        (Question::Process { rank, .. }, _) => answer.sentences.push(format!(
             "{rank} stayed on {}: no call was held in the {} supersteps of this run.",
-            history.run.placement[rank.index()],
-            history.end.supersteps
+            model.run.placement[rank.index()],
+            model.end.supersteps
         )),
+        _ => answer = about_run(model),
     }
-    Ok(answer)
+    answer
 }
 
 /// The answer about the whole run.
-pub(crate) fn about_run(history: &History) -> Explanation {
-    let mut answer = blank(history);
-    run::explain(&mut answer, history);
+pub(crate) fn about_run(model: &RunModel) -> Explanation {
+    let mut answer = blank(model);
+    run::explain(&mut answer, model);
     answer
 }
 
@@ -348,37 +300,37 @@ pub(crate) struct CallAnswers {
 ///
 /// If the record is no longer readable.
 pub(crate) fn answers(
-    history: &History,
+    model: &RunModel,
     wanted: &BTreeMap<usize, usize>,
     mut visit: impl FnMut(CallAnswers),
 ) -> Result<(), Failure> {
     let places = wanted.iter().map(|(index, processes)| {
-        let superstep = history.calls[*index].summary.superstep;
+        let superstep = model.calls[*index].summary.superstep;
         (superstep, (*index, *processes))
     });
     let places: BTreeMap<u64, (usize, usize)> = places.collect();
-    history.details(
+    model.details(
         |superstep| places.contains_key(&superstep),
         |detail| {
             let Some((index, processes)) = places.get(&detail.call.superstep) else {
                 return;
             };
-            visit(answers_about(history, (*index, *processes), detail));
+            visit(answers_about(model, (*index, *processes), detail));
         },
     )
 }
 
 fn answers_about(
-    history: &History,
+    model: &RunModel,
     (index, processes): (usize, usize),
     detail: &Detail,
 ) -> CallAnswers {
-    let mut call = blank_in_run(history);
-    call::explain(&mut call, history, index, detail);
+    let mut call = blank_in_run(model);
+    call::explain(&mut call, model, index, detail);
     let moved = detail.call.migrations.iter().take(processes);
     let explained = moved.map(|moved| {
-        let mut answer = blank_in_run(history);
-        process::explain(&mut answer, history, (moved.rank, index, true), detail);
+        let mut answer = blank_in_run(model);
+        process::explain(&mut answer, model, (moved.rank, index, true), detail);
         answer
     });
     let processes = explained.collect();
@@ -390,34 +342,34 @@ fn answers_about(
 }
 
 /// An answer that says what is said of every run, before anything else.
-fn blank(history: &History) -> Explanation {
-    let run = &history.run;
+fn blank(model: &RunModel) -> Explanation {
+    let run = &model.run;
     let beginning = match (&run.view, &run.resumed) {
         (Some(view), _) => Some(format!("{}.", view_sentence(view, run.hosts.len()))),
         (None, resumed) => resumed.as_ref().map(sentences::resumed),
     };
-    let shortfall = history.end.shortfall();
+    let shortfall = model.end.shortfall();
     Explanation {
         sentences: beginning.into_iter().chain(shortfall).collect(),
-        joins: run::explained_joins(history),
-        ..blank_in_run(history)
+        joins: model.joins.clone(),
+        ..blank_in_run(model)
     }
 }
 
 /// An answer that says nothing, beside others about the same run.
-fn blank_in_run(history: &History) -> Explanation {
+fn blank_in_run(model: &RunModel) -> Explanation {
     Explanation {
-        record: history.folder.display().to_string(),
-        scenario: history.run.scenario.clone(),
-        processes: history.run.placement.len(),
-        supersteps: history.end.supersteps,
-        resumed: history.run.resumed.clone(),
-        view: history.run.view.clone(),
-        seconds: history.end.seconds.get(),
-        sets: history.run.sets.clone(),
-        is_complete: history.end.extent.is_complete,
-        checkpoints: history.checkpoints,
-        baseline: history
+        record: model.folder.display().to_string(),
+        scenario: model.run.scenario.clone(),
+        processes: model.run.placement.len(),
+        supersteps: model.end.supersteps,
+        resumed: model.run.resumed.clone(),
+        view: model.run.view.clone(),
+        seconds: model.end.seconds.get(),
+        sets: model.run.sets.clone(),
+        is_complete: model.end.extent.is_complete,
+        checkpoints: model.checkpoints,
+        baseline: model
             .baseline
             .as_ref()
             .map(|baseline| baseline.folder.display().to_string()),
@@ -438,8 +390,8 @@ struct CsvRow {
 }
 
 /// The rows of one call, in rank order.
-fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<CsvRow> {
-    let dispositions = Disposition::all(&detail.call, &history.rules);
+fn rows_of(model: &RunModel, detail: &Detail, rank: Option<Rank>) -> Vec<CsvRow> {
+    let dispositions = Disposition::all(&detail.call, &model.rules);
     let list = (1..).zip(&detail.call.list);
     let places: BTreeMap<Rank, (usize, SetId)> = list
         .map(|(position, entry)| (entry.rank, (position, entry.target)))

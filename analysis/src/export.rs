@@ -8,7 +8,6 @@ mod paje;
 mod perfetto;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +18,8 @@ use bsp::{HostId, Rank};
 use experiments::record::{Manifest, fault};
 use experiments::{Failure, Provenance};
 use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, Traced, TracedSuperstep};
+
+use crate::run::Placement;
 
 pub use otlp::{AttributeValue, Trace, TraceSpan};
 pub use tables::Table;
@@ -173,12 +174,7 @@ impl Reading {
 
     /// Where each process starts, by rank.
     fn placement(&self) -> Vec<HostId> {
-        let hosts = self.run.hosts.iter().enumerate();
-        let hosts: BTreeMap<&str, HostId> = hosts
-            .map(|(index, name)| (name.as_str(), HostId::from_index(index)))
-            .collect();
-        let placement = self.run.placement.iter();
-        placement.map(|name| hosts[name.as_str()]).collect()
+        Placement::new(&self.run).start().to_vec()
     }
 
     /// Passes everything that happened to `visit`, until that fails.

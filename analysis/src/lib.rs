@@ -14,6 +14,7 @@ pub mod page;
 mod pictures;
 pub mod platform;
 pub mod report;
+mod run;
 #[cfg(feature = "schemas")]
 pub mod schemas;
 pub mod sentences;
@@ -21,7 +22,6 @@ pub mod simulate;
 pub mod sweep;
 pub mod text;
 pub mod verify;
-mod view;
 
 /// What a cluster is capable of, from the events of jobs.
 pub mod bench {

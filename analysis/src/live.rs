@@ -13,8 +13,9 @@ use experiments::{
 use record::{Event, LostHost, ResumedRun, Run, ViewChange};
 use serde::Serialize;
 
-use crate::advise::{Advice, Evidence, Settings, advice};
-use crate::explain::{Balance, MoveReport, Reading};
+use crate::advise::{Advice, Settings, advice};
+use crate::explain::MoveReport;
+use crate::run::{Balance, RunReading, Scope};
 use crate::sentences;
 use crate::simulate::shortened;
 use crate::text::{Layout, counted, data, duration, rounded};
@@ -220,9 +221,7 @@ struct LiveMove {
 /// The events that a report needs.
 #[derive(Debug)]
 pub struct Watch {
-    /// What explanations of the record are made of.
-    reading: Reading,
-    evidence: Evidence,
+    reading: RunReading,
 }
 
 impl Watch {
@@ -233,15 +232,13 @@ impl Watch {
     /// If the configuration is none of an experiment.
     pub fn new((manifest, run): (Manifest, Run)) -> Result<Self, Failure> {
         Ok(Self {
-            reading: Reading::of((Path::new(""), run), &manifest, None)?,
-            evidence: Evidence::default(),
+            reading: RunReading::of((Path::new(""), run), &manifest, Scope::default())?,
         })
     }
 
     /// The next event of the run.
     pub fn observe(&mut self, event: &Event) {
         self.reading.take(event);
-        self.evidence.observe(event);
     }
 }
 
@@ -255,11 +252,11 @@ impl Report {
         simulated: Option<&Simulated>,
     ) -> Self {
         let platform = &prepared.platform;
-        let history = watch.reading.clone().so_far();
+        let model = watch.reading.clone().so_far();
         let mut placement = prepared.placement.clone();
         let name = |host| platform.host(host).name.clone();
         let mut moves = Vec::new();
-        for call in &history.calls {
+        for call in &model.calls {
             for migration in &call.migrations {
                 placement[migration.rank.index()] = migration.to;
             }
@@ -289,11 +286,11 @@ impl Report {
             views: None,
             run,
             placement: placement.into_iter().map(name).collect(),
-            payback: Balance::of(&history),
-            round: history.run.round.length,
+            payback: model.balance,
+            round: model.run.round.length,
             moves,
             simulation,
-            advice: advice(&watch.evidence, &settings),
+            advice: advice(&model.evidence, &settings),
             policy: scheduler.policy_name(),
         }
     }

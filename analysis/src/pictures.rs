@@ -11,8 +11,8 @@ use bsp::{HostId, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 
 use crate::chart::Mark;
+use crate::run::RunModel;
 use crate::text::{Columns, cells};
-use crate::view::View;
 
 pub(crate) use hosts::{hosts, load};
 pub(crate) use notes::notes;
@@ -67,11 +67,11 @@ impl Table {
 }
 
 /// Whether supersteps are drawn over a logarithmic axis: all moves are in the first tenth of a long run.
-fn is_early(view: &View) -> bool {
-    let last = view.placement.moves().last();
+fn is_early(model: &RunModel) -> bool {
+    let last = model.placement.moves().last();
     is_at_start(
-        view.end - view.first(),
-        last.map(|last| last.superstep - view.first()),
+        model.end_superstep() - model.first(),
+        last.map(|last| last.superstep - model.first()),
     )
 }
 
@@ -97,27 +97,27 @@ struct SetColours {
 
 impl SetColours {
     /// The colours of the Sets that have processes.
-    fn new(view: &View) -> Self {
-        let start = view.sets.counts(view.placement.start());
-        let now = view.sets.counts(view.placement.now());
+    fn new(model: &RunModel) -> Self {
+        let start = model.sets.counts(model.placement.start());
+        let now = model.sets.counts(model.placement.now());
         let mut numbers: Vec<u64> = start
             .iter()
             .zip(now)
             .map(|(start, now)| start + now)
             .collect();
-        for moved in view.placement.moves() {
-            if let Some(set) = view.sets.of(moved.to) {
+        for moved in model.placement.moves() {
+            if let Some(set) = model.sets.of(moved.to) {
                 numbers[set.index()] += 1;
             }
         }
-        let mut used: Vec<SetId> = view
+        let mut used: Vec<SetId> = model
             .sets
             .ids()
             .filter(|set| 0 < numbers[set.index()])
             .collect();
-        if view.sets.len() <= COLOURS {
+        if model.sets.len() <= COLOURS {
             return Self {
-                own: view.sets.ids().collect(),
+                own: model.sets.ids().collect(),
                 used,
                 has_others: false,
             };
@@ -142,14 +142,14 @@ impl SetColours {
     }
 
     /// Number of the colour of the Set of a host.
-    fn of_host(&self, view: &View, host: HostId) -> usize {
-        self.of(view.sets.of(host))
+    fn of_host(&self, model: &RunModel, host: HostId) -> usize {
+        self.of(model.sets.of(host))
     }
 
     /// The legend.
-    fn legend(&self, view: &View) -> Vec<(String, Mark, usize)> {
+    fn legend(&self, model: &RunModel) -> Vec<(String, Mark, usize)> {
         let named = self.used.iter().map(|set| {
-            let name = view.sets.name(*set).to_owned();
+            let name = model.sets.name(*set).to_owned();
             (name, Mark::Area, self.of(Some(*set)))
         });
         let others = self

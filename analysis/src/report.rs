@@ -2,20 +2,19 @@
 
 mod page;
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
 use bsp::numbers::position;
-use experiments::record::{Manifest, fault, manifest};
+use experiments::record::{Manifest, manifest};
 use experiments::{Failure, Provenance, Registry};
 use record::{Event, Run};
 
-use crate::explain::{Detail, Findings, History, Reading, verdict};
+use crate::explain::verdict;
 use crate::pictures::{JobViews, Picture};
 use crate::report::page::PageKind;
+use crate::run::{KeptFindings, RunModel, RunReading, Scope};
 use crate::text::{counted, duration};
-use crate::view::{View, ViewReading};
 use crate::{pictures, sentences};
 
 /// A picture of a run.
@@ -45,20 +44,20 @@ pub enum PictureKind {
 ///
 /// If the record does not have what it shows, or that of another view of the job is not readable.
 pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> {
-    let (view, history) = (&run.view, &run.history);
+    let model = &run.model;
     let picture: Picture = match kind {
-        PictureKind::Timeline => pictures::timeline_with_supersteps(view, history),
-        PictureKind::Hosts => pictures::hosts(view),
-        PictureKind::Supersteps => pictures::supersteps(history, run.verdict()),
-        PictureKind::Notes => pictures::notes(view).ok_or_else(|| {
+        PictureKind::Timeline => pictures::timeline_with_supersteps(model),
+        PictureKind::Hosts => pictures::hosts(model),
+        PictureKind::Supersteps => pictures::supersteps(model, run.verdict()),
+        PictureKind::Notes => pictures::notes(model).ok_or_else(|| {
             Failure::Usage(format!(
                 "--svg: {}: the record has no notes: its program has not called `note`",
                 run.name
             ))
         })?,
-        PictureKind::Breakdown => pictures::breakdown(view),
-        PictureKind::Load => pictures::load(view),
-        PictureKind::Sets => pictures::sets(view).ok_or_else(|| {
+        PictureKind::Breakdown => pictures::breakdown(model),
+        PictureKind::Load => pictures::load(model),
+        PictureKind::Sets => pictures::sets(model).ok_or_else(|| {
             Failure::Usage(format!(
                 "--svg: {}: the record has fewer than two Sets, or does not say which hosts they have",
                 run.name
@@ -106,8 +105,7 @@ pub struct ReportedRun {
     /// What it is called on the page.
     name: String,
     manifest: Manifest,
-    view: View,
-    history: History,
+    model: RunModel,
 }
 
 impl ReportedRun {
@@ -117,30 +115,24 @@ impl ReportedRun {
     ///
     /// If the record is unreadable or of another version, or `against` is not scenario i of the same experiment.
     pub fn read(name: &str, folder: &Path, against: Option<&Path>) -> Result<Self, Failure> {
-        let manifest = manifest(folder)?;
-        let mut reading = Reading::new(folder, None)?;
-        let mut viewing = ViewReading::new(record::head(folder).map_err(fault)?);
-        let needed = |header| Reading::needs(header) || ViewReading::needs(header);
-        let extent = record::scan(folder, needed, |event| {
-            viewing.take(&event);
-            reading.take(&event);
-        })
-        .map_err(fault)?;
+        let scope = Scope {
+            has_pictures: true,
+            ..Scope::default()
+        };
         Ok(Self {
             name: name.to_owned(),
-            manifest,
-            view: viewing.end(),
-            history: reading.end(extent, against)?,
+            manifest: manifest(folder)?,
+            model: RunModel::read(folder, against, scope)?,
         })
     }
 
     /// What the run was, in a sentence.
     fn headline(&self) -> String {
-        let supersteps = position(self.history.end.supersteps);
+        let supersteps = position(self.model.end.supersteps);
         format!(
             "scenario {}, {}, {} in {}. {}",
-            self.history.run.scenario,
-            counted(self.history.run.placement.len(), "process"),
+            self.model.run.scenario,
+            counted(self.model.run.placement.len(), "process"),
             counted(supersteps, "superstep"),
             duration(self.seconds()),
             self.verdict()
@@ -152,64 +144,56 @@ impl ReportedRun {
     /// What rescheduling saved of what it could have saved, as far as the record says; or why that is not known. Empty for
     /// a run in which no process moved.
     fn verdict(&self) -> String {
-        if let Some(shortfall) = self.history.end.shortfall() {
+        if let Some(shortfall) = self.model.end.shortfall() {
             return shortfall;
         }
-        let alone = self.history.baseline.as_ref();
+        let alone = self.model.baseline.as_ref();
         match alone.and_then(|alone| alone.end) {
             Some(alone) if !self.is_measured() => {
                 let could = alone.attainable.map_or(0.0, bsp::units::Seconds::get);
                 sentences::saved(alone.seconds.get(), self.seconds(), could)
             }
-            _ => verdict(&self.history).unwrap_or_default(),
+            _ => verdict(&self.model).unwrap_or_default(),
         }
     }
 
     /// The views of its job, from the records beside its own.
     fn job_views(&self) -> Result<JobViews, Failure> {
-        JobViews::read(&self.history.folder, &self.view.run)
+        JobViews::read(&self.model.folder, &self.model.run)
     }
 
     /// Whether its times were measured on real hosts.
     const fn is_measured(&self) -> bool {
-        self.history.rules.is_measured
+        self.model.rules.is_measured
     }
 
     /// The makespan; of a run that did not end, the end of its last superstep.
     fn seconds(&self) -> f64 {
-        self.history.end.seconds.get()
+        self.model.end.seconds.get()
     }
 
     /// The makespan of scenario i, if it is known.
     fn alone_seconds(&self) -> Option<f64> {
-        let alone = self.history.baseline.as_ref()?;
+        let alone = self.model.baseline.as_ref()?;
         alone.end.map(|end| end.seconds.get())
     }
 
     /// The seconds that the best mapping of every superstep would have saved, if they are known.
     fn attainable_seconds(&self) -> Option<f64> {
-        let alone = self.history.baseline.as_ref();
+        let alone = self.model.baseline.as_ref();
         let of_alone = alone.and_then(|alone| alone.end).map(|end| end.attainable);
-        let attainable = of_alone.unwrap_or(self.history.end.attainable);
+        let attainable = of_alone.unwrap_or(self.model.end.attainable);
         attainable.map(bsp::units::Seconds::get)
     }
 
     /// Whether the record has all of the run, and its result.
     fn is_complete(&self) -> bool {
-        self.history.end.extent.is_complete
+        self.model.end.extent.is_complete
     }
 
     /// Number of moves of processes, those to hosts that joined included.
     fn moves(&self) -> usize {
-        self.view.placement.moves().len()
-    }
-
-    /// Whether the call at position `index` can be explained.
-    fn has_findings(&self, index: usize) -> bool {
-        let superstep = self.history.calls[index].summary.superstep;
-        let kept = self.history.kept.as_ref();
-        let is_it = |detail: &Arc<Detail>| detail.call.superstep == superstep;
-        kept.is_none_or(|kept| kept.iter().any(is_it))
+        self.model.placement.moves().len()
     }
 
     /// What made the record, and the build that answers.
@@ -220,17 +204,12 @@ impl ReportedRun {
 
 /// A run that goes on. A copy is a state of it; what copies share is not copied.
 ///
-/// It takes some fifty bytes for each superstep, and for each move and call. The findings of the last calls are kept, so that
+/// It takes some twenty bytes for each superstep, and for each move and call. The findings of the last calls are kept, so that
 /// they can be explained.
 #[derive(Clone, Debug)]
 pub struct LiveRun {
     constants: Arc<Constants>,
-    viewing: ViewReading,
-    reading: Reading,
-    /// The findings of the call that has not ended.
-    findings: Findings,
-    /// The findings of the last calls.
-    details: VecDeque<Arc<Detail>>,
+    reading: RunReading,
 }
 
 /// What does not change while the run goes on.
@@ -239,8 +218,6 @@ struct Constants {
     name: String,
     manifest: Manifest,
     registry: Registry,
-    /// Number of calls whose findings are kept.
-    kept: usize,
 }
 
 impl LiveRun {
@@ -260,38 +237,25 @@ impl LiveRun {
         registry: &Registry,
     ) -> Result<Self, Failure> {
         let folder = folder.unwrap_or_else(|| Path::new("RUN"));
-        let reading = Reading::of((folder, run.clone()), &manifest, None)?;
         let kept = (FINDINGS / run.placement.len().max(1)).clamp(1, CALLS);
+        let scope = Scope {
+            findings: KeptFindings::Last(kept),
+            has_pictures: true,
+            ..Scope::default()
+        };
         Ok(Self {
+            reading: RunReading::of((folder, run), &manifest, scope)?,
             constants: Arc::new(Constants {
                 name: name.to_owned(),
                 manifest,
                 registry: registry.clone(),
-                kept,
             }),
-            viewing: ViewReading::new(run),
-            reading,
-            findings: Findings::default(),
-            details: VecDeque::new(),
         })
     }
 
     /// The next event of the run.
     pub fn observe(&mut self, event: &Event) {
-        self.viewing.take(event);
         self.reading.take(event);
-        if !matches!(
-            event,
-            Event::Evaluated(_) | Event::Observed(_) | Event::Call(_)
-        ) {
-            return;
-        }
-        if let Some(detail) = self.findings.take(event.clone()) {
-            if self.details.len() == self.constants.kept {
-                self.details.pop_front();
-            }
-            self.details.push_back(Arc::new(detail));
-        }
     }
 
     /// The page after the events so far, which loads scripts from these paths of its server. [`Self::SCRIPT`] is one of them;
@@ -311,11 +275,7 @@ impl LiveRun {
         let run = ReportedRun {
             name: name.clone(),
             manifest: manifest.clone(),
-            view: self.viewing.end(),
-            history: History {
-                kept: Some(self.details),
-                ..self.reading.so_far()
-            },
+            model: self.reading.so_far(),
         };
         page::page(&[run], registry, PageKind::Live(scripts))
     }

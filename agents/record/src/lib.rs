@@ -25,8 +25,8 @@ use protocol::{Considered, Measured, Report};
 use serde::{Deserialize, Serialize};
 
 pub use reader::{
-    Extent, FILES, ReadError, description, head, is_complete, is_record, manifest, read, remedy,
-    scan,
+    Events, Extent, FILES, ReadError, description, head, is_complete, is_record, manifest, read,
+    remedy, scan,
 };
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
 pub use writer::{WriteError, WriteOptions, Writer, set_record_aside};

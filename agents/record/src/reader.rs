@@ -1,6 +1,7 @@
 //! Reading a record.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -122,57 +123,135 @@ pub fn scan(
     mut wanted: impl FnMut(EventHeader) -> bool,
     mut visit: impl FnMut(Event),
 ) -> Result<Extent, ReadError> {
-    let is_complete = is_complete(directory);
-    let path = &events(directory);
-    let mut lines = lines(path).map_err(at(path))?;
-    let mut bytes = Vec::new();
-    let mut number = 0;
-    let mut last = None;
-    let mut progress = Progress::default();
-    let malformed = |line: usize, message: String| ReadError::Malformed {
-        path: path.clone(),
-        line,
-        message,
-    };
-    let is_torn = loop {
-        bytes.clear();
-        match lines.read_until(b'\n', &mut bytes) {
+    let mut events = Events::open(directory)?;
+    while let Some(event) = events.next(&mut wanted)? {
+        visit(event);
+    }
+    Ok(events.extent())
+}
+
+/// A record that is read one event after the other, as [`scan`] does.
+pub struct Events {
+    directory: PathBuf,
+    path: PathBuf,
+    is_complete: bool,
+    lines: Box<dyn BufRead>,
+    /// The last line, and its number.
+    line: Vec<u8>,
+    number: usize,
+    last: Option<EventKind>,
+    progress: Progress,
+    is_torn: bool,
+}
+
+impl Events {
+    /// Before the first event of the record in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// If there are no events, or the operating system refuses.
+    pub fn open(directory: &Path) -> Result<Self, ReadError> {
+        let path = events(directory);
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            is_complete: is_complete(directory),
+            lines: lines(&path).map_err(at(&path))?,
+            path,
+            line: Vec::new(),
+            number: 0,
+            last: None,
+            progress: Progress::default(),
+            is_torn: false,
+        })
+    }
+
+    /// The next event that is `wanted`; `None`: there is none any more.
+    ///
+    /// # Errors
+    ///
+    /// If the events are not readable, of another version or, where `run.json` says that the run has ended, not complete.
+    pub fn next(
+        &mut self,
+        mut wanted: impl FnMut(EventHeader) -> bool,
+    ) -> Result<Option<Event>, ReadError> {
+        while self.next_line()? {
+            let event = self.event(&mut wanted);
+            if let Some(event) = event.map_err(|message| self.malformed(self.number, message))? {
+                return Ok(Some(event));
+            }
+        }
+        let has_end = self.last == Some(EventKind::End);
+        if has_end || !self.is_complete && self.last.is_some() {
+            return Ok(None);
+        }
+        let message = "the record ends before the run does";
+        Err(self.malformed(self.number.max(1), message.to_owned()))
+    }
+
+    /// How far the record goes, once [`Self::next`] has no more events.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        Extent {
+            is_complete: self.is_complete,
+            has_end: self.last == Some(EventKind::End),
+            supersteps: self.progress.supersteps(),
+            is_torn: self.is_torn,
+        }
+    }
+
+    /// Reads the next line, if there is one that is not cut off.
+    fn next_line(&mut self) -> Result<bool, ReadError> {
+        self.line.clear();
+        match self.lines.read_until(b'\n', &mut self.line) {
             // A compressed file has an end; one that is cut off, or being written, has none.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                if is_complete {
-                    return Err(malformed(number + 1, CUT_OFF.to_owned()));
+                if self.is_complete {
+                    return Err(self.malformed(self.number + 1, CUT_OFF.to_owned()));
                 }
             }
-            read => drop(read.map_err(at(path))?),
+            read => drop(read.map_err(at(&self.path))?),
         }
-        if bytes.is_empty() {
-            break false;
+        if self.line.is_empty() {
+            return Ok(false);
         }
         // The first line names the processes; without it there is nothing to read.
-        if !is_complete && 0 < number && bytes.last() != Some(&b'\n') {
-            break true;
+        let is_first = self.number == 0;
+        self.is_torn = !self.is_complete && !is_first && self.line.last() != Some(&b'\n');
+        if self.is_torn {
+            return Ok(false);
         }
-        number += 1;
-        let line = str::from_utf8(&bytes).map_err(|error| malformed(number, error.to_string()))?;
-        let header =
-            header((line, directory), last).map_err(|message| malformed(number, message))?;
-        let event = event(line, header, wanted(header), &mut progress);
-        if let Some(event) = event.map_err(|message| malformed(number, message))? {
-            visit(event);
-        }
-        last = Some(header.kind);
-    };
-    let has_end = last == Some(EventKind::End);
-    if has_end || !is_complete && last.is_some() {
-        return Ok(Extent {
-            is_complete,
-            has_end,
-            supersteps: progress.supersteps(),
-            is_torn,
-        });
+        self.number += 1;
+        Ok(true)
     }
-    let message = "the record ends before the run does";
-    Err(malformed(number.max(1), message.to_owned()))
+
+    /// The event of the line, if it is wanted and belongs here.
+    fn event(
+        &mut self,
+        wanted: &mut impl FnMut(EventHeader) -> bool,
+    ) -> Result<Option<Event>, String> {
+        let line = str::from_utf8(&self.line).map_err(|error| error.to_string())?;
+        let header = header((line, &self.directory), self.last)?;
+        let event = event(line, header, wanted(header), &mut self.progress)?;
+        self.last = Some(header.kind);
+        Ok(event)
+    }
+
+    fn malformed(&self, line: usize, message: String) -> ReadError {
+        ReadError::Malformed {
+            path: self.path.clone(),
+            line,
+            message,
+        }
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Events")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The event of a line, if it is wanted and belongs here.

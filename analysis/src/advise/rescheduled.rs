@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::advise::Reading;
 use crate::advise::report::{Loss, Recommendation, Report, shown};
-use crate::explain::{ExplainedCall, SettledCall, settled_calls};
+use crate::explain::{SettledCall, settled_calls};
+use crate::run::RunCall;
 use crate::text::{counted, duration, rounded};
 
 /// What the events of a run say about its speed.
@@ -238,13 +239,13 @@ pub(super) fn advise(reading: &Reading) -> Report {
         reading,
         times,
         settings: Settings::recorded(reading),
-        settled: settled_calls(&reading.history),
+        settled: settled_calls(&reading.model),
     };
     let mut recommendations = case.recommendations();
     recommendations.retain(|one| LEAST_GAIN < one.predicted_gain);
     recommendations.sort_by(|one, other| other.predicted_gain.total_cmp(&one.predicted_gain));
     Report {
-        record: reading.history.folder.display().to_string(),
+        record: reading.model.folder.display().to_string(),
         scenario: reading.manifest.scenario.clone(),
         workload: reading.workload().to_owned(),
         seconds: reading.seconds(),
@@ -319,7 +320,7 @@ impl Case<'_> {
 
     /// The computation that better mappings would have saved.
     fn imbalance(&self) -> f64 {
-        let attainable = self.reading.evidence.attainable_seconds;
+        let attainable = self.reading.model.evidence.attainable_seconds;
         attainable.unwrap_or(self.times.imbalance)
     }
 
@@ -329,7 +330,7 @@ impl Case<'_> {
     /// the messages of all processes, so that communication counts, too, where MigBSP decided.
     fn plan_together(&self) -> Option<Recommendation> {
         let key = "scheduler.policy";
-        let evidence = &self.reading.evidence;
+        let evidence = &self.reading.model.evidence;
         let found = better_mapping(evidence, &self.settings);
         if self.settings.policy != NEGOTIATED {
             let found = found?;
@@ -359,8 +360,8 @@ impl Case<'_> {
 
     /// A longer interval, if most of the cost is of calls that moved no process.
     fn call_less_often(&self) -> Option<Recommendation> {
-        let (interval, found) = longer_interval(&self.reading.evidence, &self.settings)?;
-        let calls = &self.reading.history.calls;
+        let (interval, found) = longer_interval(&self.reading.model.evidence, &self.settings)?;
+        let calls = &self.reading.model.calls;
         let idle = calls.iter().filter(|call| call.migrations.is_empty());
         let (number, seconds) = idle.fold((0, 0.0), |(number, seconds), call| {
             (number + 1, seconds + call.summary.cost_seconds)
@@ -400,7 +401,7 @@ impl Case<'_> {
             return Some(self.bound("scheduler.policy", json!(better), reason, lost));
         }
         let net: f64 = settled.iter().map(|call| call.net_seconds).sum();
-        let calls = self.reading.history.calls.iter();
+        let calls = self.reading.model.calls.iter();
         let unpaid = calls.filter(|call| supersteps.contains(&call.summary.superstep));
         let (predicted, took, median) = move_costs(unpaid)?;
         let is_much = LEAST_LOST_SHARE * self.reading.seconds() <= -net;
@@ -444,7 +445,7 @@ impl Case<'_> {
 }
 
 /// What the moves of `calls` were predicted to take and took, in seconds, and the median of the differences.
-fn move_costs<'a>(calls: impl Iterator<Item = &'a ExplainedCall>) -> Option<(f64, f64, f64)> {
+fn move_costs<'a>(calls: impl Iterator<Item = &'a RunCall>) -> Option<(f64, f64, f64)> {
     let mut pairs = Vec::new();
     for call in calls {
         for migration in &call.migrations {
@@ -481,16 +482,15 @@ struct Times {
 impl Times {
     /// The parts of the recorded makespan.
     fn of(reading: &Reading) -> Self {
-        let mut times = Self::default();
-        for superstep in &reading.history.supersteps {
-            let longest = superstep.computation;
-            let mean = superstep.mean.unwrap_or(longest);
-            times.mean += mean;
-            times.imbalance += longest - mean;
-            times.communication += superstep.seconds - longest;
-        }
-        let calls = reading.history.calls.iter();
-        times.calls = calls.map(|call| call.summary.cost_seconds).sum();
+        let parts = reading.model.parts;
+        let calls = reading.model.calls.iter();
+        let mut times = Self {
+            mean: parts.mean,
+            imbalance: parts.imbalance,
+            communication: parts.communication,
+            calls: calls.map(|call| call.summary.cost_seconds).sum(),
+            rest: 0.0,
+        };
         let known = times.mean + times.imbalance + times.communication + times.calls;
         times.rest = reading.seconds() - known;
         times

@@ -1,41 +1,33 @@
 //! The decisions of a call.
 
-use std::collections::BTreeMap;
-
 use bsp::units::Seconds;
-use bsp::{HostId, Rank, SetId};
-use model::{
-    Alternative, Answer, DestinationChoice, NotSelected, PlanAssessment, Potential, Refusal,
-    Verdict,
-};
-use record::{Call, Migration};
+use bsp::{HostId, SetId};
+use model::{Alternative, DestinationChoice, PlanAssessment, Potential, Refusal, Verdict};
+use record::Call;
 use serde::Serialize;
 
 use crate::chart::{Bars, text_bars};
-use crate::explain::history::{Detail, ExplainedCall, History, Rules};
-use crate::explain::payback::Payback;
 use crate::explain::report::{
     AlternativeReport, AssessmentReport, CallReport, Explanation, Row, Sheet,
 };
+use crate::run::{Detail, Disposition, RunCall, RunModel};
 use crate::text::{Layout, counted, rounded};
 
 /// The decisions of the call at position `index`, of which `detail` has the findings.
-pub(super) fn explain(answer: &mut Explanation, history: &History, index: usize, detail: &Detail) {
-    let explained = &history.calls[index];
-    answer.calls.push(report(history, index));
-    answer.list = rows(history, &detail.call);
-    answer.sentences.push(outcome(explained, history));
+pub(super) fn explain(answer: &mut Explanation, model: &RunModel, index: usize, detail: &Detail) {
+    let explained = &model.calls[index];
+    answer.calls.push(report(model, index));
+    answer.list = rows(model, &detail.call);
+    answer.sentences.push(outcome(explained, model));
     answer.sentences.extend(weighing(explained));
     let made = explained.assessment.as_ref();
     let choice = made.and_then(|made| made.choice.as_ref());
     answer
         .sentences
-        .extend(choice.and_then(|choice| no_idle_host(choice, history)));
-    answer
-        .sentences
-        .extend(why_none(history, explained, detail));
+        .extend(choice.and_then(|choice| no_idle_host(choice, model)));
+    answer.sentences.extend(why_none(model, explained, detail));
     if let Some(head) = explained.head {
-        answer.forces = Forces::of(history, detail, &head);
+        answer.forces = Forces::of(model, detail, &head);
         let (folder, superstep) = (&answer.record, explained.summary.superstep);
         answer.next.push(format!(
             "explain {folder} --process {} --superstep {superstep}",
@@ -45,50 +37,50 @@ pub(super) fn explain(answer: &mut Explanation, history: &History, index: usize,
 }
 
 /// The call at position `index`.
-pub(super) fn report(history: &History, index: usize) -> CallReport {
-    let call = &history.calls[index];
+pub(super) fn report(model: &RunModel, index: usize) -> CallReport {
+    let call = &model.calls[index];
     CallReport {
         summary: call.summary.clone(),
         threshold: call.threshold.map(Seconds::get),
         processes: call.listed,
         candidates: call.candidates,
         dispositions: call.dispositions.clone(),
-        moved: call.moves(|host| history.host(host)).collect(),
-        payback: Payback::of(history, index),
+        moved: call.moves(|host| model.host(host)).collect(),
+        payback: call.payback,
         assessment: call
             .assessment
             .as_ref()
-            .map(|made| assessment(made, call, history)),
+            .map(|made| assessment(made, call, model)),
     }
 }
 
 /// The list of a call with the outcome of each process.
-pub(super) fn rows(history: &History, call: &Call) -> Vec<Row> {
-    let dispositions = Disposition::all(call, &history.rules);
+pub(super) fn rows(model: &RunModel, call: &Call) -> Vec<Row> {
+    let dispositions = Disposition::all(call, &model.rules);
     let rows = call.list.iter().enumerate().map(|(index, entry)| {
         let disposition = &dispositions[&entry.rank];
         Row {
             position: index + 1,
             process: entry.rank.to_string(),
-            own: history.set(entry.own),
-            target: history.set(entry.target),
+            own: model.set(entry.own),
+            target: model.set(entry.target),
             potential: entry.potential.get(),
             disposition: disposition.name(),
-            note: note(history, disposition),
+            note: note(model, disposition),
         }
     });
     rows.collect()
 }
 
 /// The outcome of a process, in a few words.
-fn note(history: &History, disposition: &Disposition) -> String {
+fn note(model: &RunModel, disposition: &Disposition) -> String {
     match disposition {
-        Disposition::Moved(moved) => format!("moves to {}", history.host(moved.to)),
-        Disposition::Offered(host) => format!("would move to {}", history.host(*host)),
+        Disposition::Moved(moved) => format!("moves to {}", model.host(moved.to)),
+        Disposition::Offered(host) => format!("would move to {}", model.host(*host)),
         Disposition::Refused(Refusal::NoFasterPlace { host, t1, t2 }) => format!(
             "refused: t1 {} on {}, t2 {}",
             rounded(t1.get(), 4),
-            history.host(*host),
+            model.host(*host),
             rounded(t2.get(), 4)
         ),
         other => meaning(other.name(), 1).to_owned(),
@@ -96,7 +88,7 @@ fn note(history: &History, disposition: &Disposition) -> String {
 }
 
 /// The processes that moved, in one sentence.
-fn outcome(call: &ExplainedCall, history: &History) -> String {
+fn outcome(call: &RunCall, model: &RunModel) -> String {
     let after = format!("in the call after superstep {}", call.summary.superstep);
     let offered = call
         .dispositions
@@ -108,14 +100,14 @@ fn outcome(call: &ExplainedCall, history: &History) -> String {
             "No process moved {after}: {} {}, but processes do not migrate in scenario {}.",
             counted(offered, "process"),
             meaning("offered", offered),
-            history.run.scenario
+            model.run.scenario
         ),
         [] => format!("No process moved {after}."),
         [moved] => format!(
             "{} moved from {} to {} {after}, which took {} s.",
             moved.rank,
-            history.host(moved.from),
-            history.host(moved.to),
+            model.host(moved.from),
+            model.host(moved.to),
             rounded(call.summary.cost_seconds, 4)
         ),
         several => format!(
@@ -128,7 +120,7 @@ fn outcome(call: &ExplainedCall, history: &History) -> String {
 }
 
 /// Why no process moved, if none did and the list has the reason.
-fn why_none(history: &History, call: &ExplainedCall, detail: &Detail) -> Option<String> {
+fn why_none(model: &RunModel, call: &RunCall, detail: &Detail) -> Option<String> {
     if !call.migrations.is_empty() || call.listed == 0 || call.assessment.is_some() {
         return None;
     }
@@ -159,15 +151,15 @@ fn why_none(history: &History, call: &ExplainedCall, detail: &Detail) -> Option<
         "{found}. The highest potential was that of {}, {} s for {own}{}",
         head.rank,
         rounded(head.potential.get(), 4),
-        history.set(head.target)
+        model.set(head.target)
     );
     if head.own == head.target {
-        if history.rules.one_candidate {
+        if model.rules.one_candidate {
             text.push_str(", and only the first process of the list can be a candidate");
         }
         let entries = detail.call.list.iter();
         let elsewhere = entries.filter_map(|entry| {
-            let forces = Forces::of(history, detail, entry)?;
+            let forces = Forces::of(model, detail, entry)?;
             let best = forces.best_elsewhere()?;
             Some((best.terms.potential, entry.rank, best.set.clone()))
         });
@@ -185,7 +177,7 @@ fn why_none(history: &History, call: &ExplainedCall, detail: &Detail) -> Option<
 }
 
 /// Costs and benefits of the plan, in one sentence.
-pub(super) fn weighing(call: &ExplainedCall) -> Option<String> {
+pub(super) fn weighing(call: &RunCall) -> Option<String> {
     let assessment = call.assessment.as_ref()?;
     let balance = assessment.balance;
     let horizon = match call.remaining {
@@ -214,11 +206,7 @@ pub(super) fn weighing(call: &ExplainedCall) -> Option<String> {
     })
 }
 
-fn assessment(
-    assessment: &PlanAssessment,
-    call: &ExplainedCall,
-    history: &History,
-) -> AssessmentReport {
+fn assessment(assessment: &PlanAssessment, call: &RunCall, model: &RunModel) -> AssessmentReport {
     let balance = assessment.balance;
     let (verdict, pause) = match assessment.verdict {
         Verdict::Admitted => ("admitted", None),
@@ -251,7 +239,7 @@ fn assessment(
         choice: assessment.choice.as_ref().map(|choice| {
             let mut moves = call.migrations.iter();
             let moved = moves.find(|moved| moved.rank == choice.rank);
-            ChoiceReport::new(choice, moved.map(|moved| moved.to), history)
+            ChoiceReport::new(choice, moved.map(|moved| moved.to), model)
         }),
     }
 }
@@ -267,80 +255,6 @@ pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
 
 /// Maximum number of names listed.
 const NAMES: usize = 8;
-
-/// The outcome of a call for a process.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Disposition {
-    /// It moved.
-    Moved(Migration),
-    /// It would have moved in a scenario in which processes migrate.
-    Offered(HostId),
-    /// The Manager of the target Set refused it.
-    Refused(Refusal),
-    /// It was no candidate.
-    PassedOver(NotSelected),
-    /// The plan did not move it, or was not carried out.
-    NotPlanned,
-    /// The script did not move it.
-    NotScripted,
-}
-
-impl Disposition {
-    /// The outcome for every process that took part in `call`.
-    pub(crate) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
-        let left = || match call.assessment {
-            None if rules.is_scripted => Self::NotScripted,
-            _ => Self::NotPlanned,
-        };
-        let mut dispositions: BTreeMap<Rank, Self> =
-            call.list.iter().map(|entry| (entry.rank, left())).collect();
-        for (entry, why) in &call.passed_over {
-            dispositions.insert(entry.rank, Self::PassedOver(*why));
-        }
-        for considered in &call.considered {
-            let disposition = match considered.answer {
-                Answer::Offer { host, .. } => Self::Offered(host),
-                Answer::Refuse(refusal) => Self::Refused(refusal),
-            };
-            dispositions.insert(considered.entry.rank, disposition);
-        }
-        for migration in &call.migrations {
-            dispositions.insert(migration.rank, Self::Moved(*migration));
-        }
-        dispositions
-    }
-
-    /// Its name in JSON and CSV.
-    pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Moved(_) => "moved",
-            Self::Offered(_) => "offered",
-            Self::Refused(Refusal::NoFasterPlace { .. }) => "no-faster-place",
-            Self::Refused(Refusal::Idle) => "idle",
-            Self::Refused(Refusal::NoProcessor) => "no-processor",
-            Self::PassedOver(NotSelected::OwnSet) => "own-set",
-            Self::PassedOver(NotSelected::NotPositive) => "not-positive",
-            Self::PassedOver(NotSelected::BelowThreshold) => "below-threshold",
-            Self::PassedOver(NotSelected::NotFirst) => "not-first",
-            Self::NotPlanned => "not-planned",
-            Self::NotScripted => "not-scripted",
-        }
-    }
-
-    /// Distance from moving: the higher, the nearer.
-    pub(super) const fn nearness(&self) -> u32 {
-        match self {
-            Self::Moved(_) => 8,
-            Self::Offered(_) => 7,
-            Self::Refused(Refusal::NoFasterPlace { .. }) => 6,
-            Self::Refused(Refusal::NoProcessor | Refusal::Idle) => 5,
-            Self::PassedOver(NotSelected::NotFirst | NotSelected::BelowThreshold) => 4,
-            Self::PassedOver(NotSelected::NotPositive) => 3,
-            Self::PassedOver(NotSelected::OwnSet) => 2,
-            Self::NotPlanned | Self::NotScripted => 1,
-        }
-    }
-}
 
 /// The meaning of a disposition's name, for `number` processes.
 pub(super) fn meaning(name: &str, number: usize) -> &'static str {
@@ -406,11 +320,11 @@ impl ChoiceReport {
     pub(super) fn new(
         choice: &DestinationChoice,
         target: Option<HostId>,
-        history: &History,
+        model: &RunModel,
     ) -> Self {
         let destinations = choice.destinations.iter();
         let destinations = destinations.map(|found| DestinationReport {
-            host: history.host(found.host),
+            host: model.host(found.host),
             utilisation: found.utilisation,
             is_idle: found.is_idle,
             cost_seconds: found.cost.get(),
@@ -420,7 +334,7 @@ impl ChoiceReport {
         });
         Self {
             process: choice.rank.to_string(),
-            from: history.host(choice.from),
+            from: model.host(choice.from),
             idle_below: choice.idle_below,
             destinations: destinations.collect(),
         }
@@ -471,14 +385,14 @@ impl ChoiceReport {
 }
 
 /// Why the process of `choice` stays, if no host is on the idle list.
-fn no_idle_host(choice: &DestinationChoice, history: &History) -> Option<String> {
+fn no_idle_host(choice: &DestinationChoice, model: &RunModel) -> Option<String> {
     if choice.destinations.iter().any(|found| found.is_idle) {
         return None;
     }
     Some(format!(
         "{} stays on {}: no other host is on the idle list, because the utilisation of each is above {}.",
         choice.rank,
-        history.host(choice.from),
+        model.host(choice.from),
         choice.idle_below
     ))
 }
@@ -516,7 +430,7 @@ pub(super) struct Force {
 
 impl Forces {
     /// The potentials of the process of `entry` in a call; `None` if it reported nothing.
-    pub(super) fn of(history: &History, detail: &Detail, entry: &model::Entry) -> Option<Self> {
+    pub(super) fn of(model: &RunModel, detail: &Detail, entry: &model::Entry) -> Option<Self> {
         let evaluation = detail.evaluation(entry.rank)?;
         let potentials = evaluation.potentials.iter();
         Some(Self {
@@ -525,7 +439,7 @@ impl Forces {
             sets: potentials
                 .map(|potential| {
                     Force::new(
-                        history.set(potential.set),
+                        model.set(potential.set),
                         potential,
                         (entry.own, entry.target),
                     )

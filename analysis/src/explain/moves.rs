@@ -8,8 +8,8 @@ use model::{CostCoefficients, median};
 use record::{Migration, Moved};
 use serde::Serialize;
 
-use crate::explain::history::{ExplainedCall, History};
 use crate::explain::report::Sheet;
+use crate::run::{RunCall, RunModel};
 use crate::text::{Layout, counted, data, maybe, rounded};
 
 /// A migration with what it took, as far as the record says; times in seconds, bandwidths in bytes per second.
@@ -125,7 +125,7 @@ pub(crate) fn percent(part: Option<f64>) -> String {
     maybe(part, |part| format!("{} %", rounded(part * 1e2, 1)))
 }
 
-impl ExplainedCall {
+impl RunCall {
     /// Its migrations with what they took; `name` is that of a host.
     pub(crate) fn moves(
         &self,
@@ -183,11 +183,11 @@ pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
 
 /// How well moves were predicted, and what has been learned, in one sentence; `None` if the record does not say what moves
 /// took.
-pub(super) fn summary(history: &History) -> Option<String> {
-    let calls = history.calls.iter();
+pub(super) fn summary(model: &RunModel) -> Option<String> {
+    let calls = model.calls.iter();
     let all = calls
         .clone()
-        .flat_map(|call| call.moves(|host| history.host(host)));
+        .flat_map(|call| call.moves(|host| model.host(host)));
     let errors: Vec<f64> = all.filter_map(|one| one.error).collect();
     let number = errors.len();
     let error = median(errors)?;

@@ -8,34 +8,34 @@ use model::{Answer, Entry, NotSelected, Refusal, Verdict};
 use record::Call;
 use serde::Serialize;
 
-use crate::explain::call::{Disposition, Forces, first_of, meaning, report, rows, weighing};
-use crate::explain::history::{Detail, History};
-use crate::explain::payback::{Against, Payback, PaybackVerdict};
+use crate::explain::call::{Forces, first_of, meaning, report, rows, weighing};
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
+use crate::run::{Against, Detail, Disposition, PaybackVerdict, RunModel};
 use crate::text::{counted, duration, maybe, rounded};
 
 /// Why the process `rank` moved or stayed in the call at position `index`, which was named or
 /// searched, and of which `detail` has the findings.
 pub(super) fn explain(
     answer: &mut Explanation,
-    history: &History,
+    model: &RunModel,
     (rank, index, is_named): (Rank, usize, bool),
     detail: &Detail,
 ) {
-    let explained = &history.calls[index];
+    let explained = &model.calls[index];
     let call = &detail.call;
-    answer.calls.push(report(history, index));
+    answer.calls.push(report(model, index));
     let position = call.list.iter().position(|entry| entry.rank == rank);
-    let disposition = Disposition::all(call, &history.rules).remove(&rank);
+    let disposition = Disposition::all(call, &model.rules).remove(&rank);
     let entry = position.map(|position| call.list[position]);
-    let process = describe(history, detail, (rank, index), disposition.as_ref());
+    let process = describe(model, detail, (rank, index), disposition.as_ref());
     if !is_named {
-        answer.sentences.extend(in_the_run(&process, history));
+        answer.sentences.extend(in_the_run(&process, model));
     }
-    answer.forces = entry.and_then(|entry| Forces::of(history, detail, &entry));
+    answer.forces = entry.and_then(|entry| Forces::of(model, detail, &entry));
     if let (Some(entry), Some(disposition)) = (entry, &disposition) {
         let narrative = Narrative {
-            history,
+            model,
+            index,
             detail,
             entry,
             process: &process,
@@ -53,7 +53,7 @@ pub(super) fn explain(
             explained.summary.superstep
         ));
     }
-    answer.list = around(rows(history, call), position);
+    answer.list = around(rows(model, call), position);
     answer.process = Some(process);
     let (folder, superstep) = (&answer.record, explained.summary.superstep);
     answer
@@ -62,7 +62,7 @@ pub(super) fn explain(
 }
 
 fn describe(
-    history: &History,
+    model: &RunModel,
     detail: &Detail,
     (rank, index): (Rank, usize),
     disposition: Option<&Disposition>,
@@ -72,10 +72,10 @@ fn describe(
     let entry = position.map(|position| call.list[position]);
     let host = detail
         .evaluation(rank)
-        .map(|evaluation| history.host(evaluation.host));
+        .map(|evaluation| model.host(evaluation.host));
     let mut dispositions: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut moved_after = Vec::new();
-    for explained in &history.calls {
+    for explained in &model.calls {
         if let Some(asked) = &explained.asked {
             *dispositions.entry(asked.disposition.name()).or_default() += 1;
         }
@@ -92,12 +92,12 @@ fn describe(
         host,
         position: position.map(|position| position + 1),
         disposition: disposition.map(Disposition::name),
-        target: entry.map(|entry| history.set(entry.target)),
+        target: entry.map(|entry| model.set(entry.target)),
         potential: entry.map(|entry| entry.potential.get()),
-        times: times(history, detail, rank),
+        times: times(model, detail, rank),
         predicted: predicted(call, rank),
-        payback: Payback::of(history, index).filter(|_| has_moved),
-        neighbours: neighbours(history, detail, rank),
+        payback: model.calls[index].payback.filter(|_| has_moved),
+        neighbours: neighbours(model, detail, rank),
         moved_with: others.map(|moved| moved.rank.to_string()).collect(),
         moved_after,
         dispositions,
@@ -105,7 +105,7 @@ fn describe(
 }
 
 /// `t1`, `t2` and the runner-up, as far as they are known.
-fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
+fn times(model: &RunModel, detail: &Detail, rank: Rank) -> Vec<Time> {
     let call = &detail.call;
     let mut considered = call.considered.iter();
     let Some(considered) = considered.find(|considered| considered.entry.rank == rank) else {
@@ -114,7 +114,7 @@ fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
         };
         let time = |name, host, seconds: Seconds| Time {
             name,
-            host: history.host(host),
+            host: model.host(host),
             computation: None,
             reception: None,
             migration: None,
@@ -134,7 +134,7 @@ fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
     let migration = request.migration.get();
     let arriving = |name, host, seconds: Seconds| Time {
         name,
-        host: history.host(host),
+        host: model.host(host),
         computation: there.map(|reception| rest(seconds.get(), reception + migration)),
         reception: there,
         migration: Some(migration),
@@ -142,7 +142,7 @@ fn times(history: &History, detail: &Detail, rank: Rank) -> Vec<Time> {
     };
     let staying = Time {
         name: "t2",
-        host: history.host(considered.host),
+        host: model.host(considered.host),
         computation: here.map(|reception| rest(request.t2.get(), reception)),
         reception: here,
         migration: None,
@@ -197,8 +197,8 @@ fn predicted(call: &Call, rank: Rank) -> Option<Predicted> {
 }
 
 /// The outcome of the process in all calls, unless there was only one.
-fn in_the_run(process: &ProcessReport, history: &History) -> Option<String> {
-    let calls = history.calls.len();
+fn in_the_run(process: &ProcessReport, model: &RunModel) -> Option<String> {
+    let calls = model.calls.len();
     let name = &process.process;
     match &process.moved_after[..] {
         [_] => None,
@@ -239,7 +239,9 @@ const NEIGHBOURS: usize = 3;
 
 /// Facts about a process in a call.
 struct Narrative<'a> {
-    pub(super) history: &'a History,
+    pub(super) model: &'a RunModel,
+    /// The position of the call.
+    index: usize,
     pub(super) detail: &'a Detail,
     pub(super) entry: Entry,
     pub(super) process: &'a ProcessReport,
@@ -254,14 +256,14 @@ impl Narrative<'_> {
         match disposition {
             Disposition::Moved(moved) => format!(
                 "{name} moved from {} to {} {after}: {}.",
-                self.history.host(moved.from),
-                self.history.host(moved.to),
+                self.model.host(moved.from),
+                self.model.host(moved.to),
                 self.why_it_moved()
             ),
             Disposition::Offered(host) => format!(
                 "{name} would have moved to {} {after}, but processes do not migrate in scenario {}: {}.",
-                self.history.host(*host),
-                self.history.run.scenario,
+                self.model.host(*host),
+                self.model.run.scenario,
                 self.why_it_moved()
             ),
             Disposition::Refused(refusal) => format!(
@@ -283,7 +285,7 @@ impl Narrative<'_> {
 
     /// The reasons for the migration.
     fn why_it_moved(&self) -> String {
-        let rules = &self.history.rules;
+        let rules = &self.model.rules;
         let times = &self.process.times;
         let time = |name: &str| times.iter().find(|time| time.name == name);
         let compared = match (time("t1"), time("t2")) {
@@ -316,7 +318,7 @@ impl Narrative<'_> {
         let (potential, target) = (rounded(self.entry.potential.get(), 4), self.target());
         let potential = format!("its potential of {potential} s for {target}");
         let all = call.list.len();
-        if self.history.rules.is_scripted {
+        if self.model.rules.is_scripted {
             return format!("the script names it, {potential}");
         }
         match (self.process.position, call.threshold) {
@@ -337,7 +339,7 @@ impl Narrative<'_> {
 
     /// Processes with the same potential, and the rule that breaks the tie.
     fn ties(&self) -> String {
-        let rules = &self.history.rules;
+        let rules = &self.model.rules;
         let highest = self.entry.potential.get();
         let tied = self.detail.call.list.iter().filter(|entry| {
             entry.rank != self.entry.rank && highest - entry.potential.get() <= rules.tie_width
@@ -358,7 +360,7 @@ impl Narrative<'_> {
         match refusal {
             Refusal::NoFasterPlace { host, t1, t2 } => format!(
                 "the best processor there, {}, would take {} s, migration included, which is no less than the {} s on its own host",
-                self.history.host(host),
+                self.model.host(host),
                 rounded(t1.get(), 4),
                 rounded(t2.get(), 4)
             ),
@@ -402,9 +404,9 @@ impl Narrative<'_> {
                     head.rank,
                     rounded(head.potential.get(), 4),
                     if head.own == head.target {
-                        format!("its own Set, {}", self.history.set(head.target))
+                        format!("its own Set, {}", self.model.set(head.target))
                     } else {
-                        self.history.set(head.target)
+                        self.model.set(head.target)
                     }
                 )
             }
@@ -478,26 +480,19 @@ impl Narrative<'_> {
 
     /// The slowest processes before and after the migration.
     fn slowest(&self) -> String {
-        let supersteps = &self.history.supersteps;
-        let begin = self.history.place(self.process.superstep);
-        let before = begin
-            .checked_sub(1)
-            .and_then(|before| supersteps.get(before));
-        match (before, supersteps.get(begin)) {
-            (Some(before), Some(after)) if before.slowest == after.slowest => format!(
-                "; the slowest process was {} both before and after the move",
-                after.slowest
-            ),
-            (Some(before), Some(after)) => format!(
-                "; the slowest process was {} before the move and {} after it",
-                before.slowest, after.slowest
-            ),
+        match self.model.calls[self.index].slowest {
+            [Some(before), Some(after)] if before == after => {
+                format!("; the slowest process was {after} both before and after the move")
+            }
+            [Some(before), Some(after)] => {
+                format!("; the slowest process was {before} before the move and {after} after it")
+            }
             _ => String::new(),
         }
     }
 
     fn target(&self) -> String {
-        self.history.set(self.entry.target)
+        self.model.set(self.entry.target)
     }
 }
 
@@ -521,7 +516,7 @@ pub(super) struct Neighbour {
 }
 
 /// The neighbours of `rank` in the call, the one with most bytes first.
-pub(super) fn neighbours(history: &History, detail: &Detail, rank: Rank) -> Vec<Neighbour> {
+pub(super) fn neighbours(model: &RunModel, detail: &Detail, rank: Rank) -> Vec<Neighbour> {
     let mut bytes: Vec<(Rank, f64)> = Vec::new();
     let mut add =
         |other: Rank, exchanged: f64| match bytes.iter_mut().find(|(known, _)| *known == other) {
@@ -563,8 +558,8 @@ pub(super) fn neighbours(history: &History, detail: &Detail, rank: Rank) -> Vec<
         Some(Neighbour {
             process: other.to_string(),
             bytes,
-            before: history.host(others[0]),
-            after: history.host(others[1]),
+            before: model.host(others[0]),
+            after: model.host(others[1]),
             crosses_before: crosses(0),
             crosses_after: crosses(1),
         })

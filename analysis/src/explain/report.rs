@@ -11,10 +11,9 @@ use serde::Serialize;
 use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
 use crate::explain::moves;
 use crate::explain::moves::MoveReport;
-use crate::explain::notes::{self, NoteReport};
-use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
+use crate::explain::notes;
 use crate::explain::process::Neighbour;
-use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
+use crate::run::{Against, Balance, NoteReport, Payback, PaybackVerdict, RunCheckpoints, RunJoin};
 use crate::text::{Columns, Layout, cells, counted, maybe, rounded};
 
 /// The answer to a question about a run.
@@ -49,10 +48,10 @@ pub struct Explanation {
     pub(super) calls: Vec<CallReport>,
     /// The hosts that joined, or that were to join and did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) joins: Vec<ExplainedJoin>,
+    pub(super) joins: Vec<RunJoin>,
     /// The checkpoints, if any became complete.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) checkpoints: Option<ExplainedCheckpoints>,
+    pub(super) checkpoints: Option<RunCheckpoints>,
     /// What processes noted, for a question about the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<NoteReport>,

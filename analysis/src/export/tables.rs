@@ -10,8 +10,8 @@ use model::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
 use serde_json::Value;
 
-use crate::explain::{Disposition, Rules};
 use crate::export::{Happening, Reading, phases, refused};
+use crate::run::{Disposition, Rules};
 use crate::text::{Columns, push};
 
 /// A table of a record.

@@ -7,12 +7,12 @@ use bsp::numbers::{position, real};
 
 use crate::chart::{Cell, Layer, Panel, Plot};
 use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::run::{LoadBin, RunModel};
 use crate::text::{counted, maybe, rounded, without_zeros};
-use crate::view::{LoadBin, View};
 
 /// Hosts over supersteps, the stronger the more processes they had.
-pub(crate) fn hosts(view: &View) -> Picture {
-    let (plot, table) = hosts_panel(view);
+pub(crate) fn hosts(model: &RunModel) -> Picture {
+    let (plot, table) = hosts_panel(model);
     Picture {
         svg: plot.svg(),
         table,
@@ -20,20 +20,20 @@ pub(crate) fn hosts(view: &View) -> Picture {
 }
 
 /// The same before it is drawn.
-pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
-    let spans = spans(view);
+pub(super) fn hosts_panel(model: &RunModel) -> (Plot, Table) {
+    let spans = spans(model);
     // Of a host: rows may have several.
-    let lengths: Vec<usize> = view.load.rows.iter().map(|row| row.hosts.len()).collect();
+    let lengths: Vec<usize> = model.load.rows.iter().map(|row| row.hosts.len()).collect();
     let of_a_host = |span: &Span| span.processes as f64 / lengths[span.row] as f64;
     let most = spans.iter().map(of_a_host).fold(0.0, f64::max);
-    let colours = SetColours::new(view);
+    let colours = SetColours::new(model);
     let mut layers: BTreeMap<(usize, u64), Vec<Cell>> = BTreeMap::new();
-    let rows = &view.load.rows;
+    let rows = &model.load.rows;
     for span in spans.iter().filter(|span| 0 < span.processes) {
         let first = rows.iter().nth(span.row).map_or(0, |row| row.hosts.start);
         let host = HostId(u32::try_from(first).unwrap_or(u32::MAX));
         let level = level(of_a_host(span) / most);
-        let cells = layers.entry((colours.of_host(view, host), level));
+        let cells = layers.entry((colours.of_host(model, host), level));
         cells.or_default().push(Cell {
             row: span.row,
             from: real(span.from),
@@ -55,12 +55,12 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         counted(rows.len(), "row")
     );
     let plot = Plot {
-        title: format!("Processes on hosts, scenario {}", view.run.scenario),
+        title: format!("Processes on hosts, scenario {}", model.run.scenario),
         note,
         description,
-        legend: colours.legend(view),
-        supersteps: (view.first(), view.end),
-        is_log: is_early(view),
+        legend: colours.legend(model),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early(model),
         panels: vec![Panel {
             label: "host".to_owned(),
             rows: Some(rows.iter().map(|row| row.name.clone()).collect()),
@@ -104,20 +104,20 @@ struct Span {
 
 /// The number of processes of each row over the supersteps; of moves that are too near to be told apart in a picture, the
 /// last one counts if there are many.
-fn spans(view: &View) -> Vec<Span> {
-    let rows = &view.load.rows;
-    let first = view.first();
+fn spans(model: &RunModel) -> Vec<Span> {
+    let rows = &model.load.rows;
+    let first = model.first();
     let mut counts = vec![0_u64; rows.len()];
-    for host in view.placement.start() {
+    for host in model.placement.start() {
         if let Some(row) = rows.row_of(*host) {
             counts[row] += 1;
         }
     }
-    let moves = view.placement.moves();
+    let moves = model.placement.moves();
     let step = if moves.len() <= MOVES {
         1
     } else {
-        (view.end - first).div_ceil(COLUMNS).max(1)
+        (model.end_superstep() - first).div_ceil(COLUMNS).max(1)
     };
     let mut since = vec![first; rows.len()];
     let mut shown = counts.clone();
@@ -157,7 +157,7 @@ fn spans(view: &View) -> Vec<Span> {
         }
     }
     for row in 0..rows.len() {
-        close(row, view.end, u64::MAX, &mut shown, &mut since);
+        close(row, model.end_superstep(), u64::MAX, &mut shown, &mut since);
     }
     spans.sort_by_key(|span| (span.row, span.from));
     spans
@@ -171,15 +171,15 @@ const MOVES: usize = 2_000;
 const COLUMNS: u64 = 240;
 
 /// Hosts over supersteps: how busy they were, if the record has calls, and how often each had the slowest process.
-pub(crate) fn load(view: &View) -> Picture {
-    let load = &view.load;
+pub(crate) fn load(model: &RunModel) -> Picture {
+    let load = &model.load;
     let names: Vec<String> = load.rows.iter().map(|row| row.name.clone()).collect();
     let panel = |label: &str, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f64>| Panel {
         label: label.to_owned(),
         rows: Some(names.clone()),
         is_compact: true,
         is_log: false,
-        layers: layers(view, colour, value),
+        layers: layers(model, colour, value),
     };
     let mut panels = Vec::new();
     let mut note = String::new();
@@ -194,24 +194,28 @@ pub(crate) fn load(view: &View) -> Picture {
     }));
     note.push_str(WAITED);
     let plot = Plot {
-        title: format!("Load of hosts, scenario {}", view.run.scenario),
-        description: format!("{note} {}", description(view)),
+        title: format!("Load of hosts, scenario {}", model.run.scenario),
+        description: format!("{note} {}", description(model)),
         note,
         legend: Vec::new(),
-        supersteps: (view.first(), view.end),
-        is_log: is_early(view),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early(model),
         panels,
     };
     Picture {
         svg: plot.svg(),
-        table: table(view),
+        table: table(model),
     }
 }
 
 /// The cells whose value is known, equal neighbours as one; zero has none.
-fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f64>) -> Vec<Layer> {
+fn layers(
+    model: &RunModel,
+    colour: usize,
+    value: &dyn Fn(&LoadBin, u64) -> Option<f64>,
+) -> Vec<Layer> {
     let mut by_level: BTreeMap<u64, Vec<Cell>> = BTreeMap::new();
-    for (row, bins) in view.load.bins.iter().enumerate() {
+    for (row, bins) in model.load.bins.iter().enumerate() {
         let mut last: Option<(u64, Cell)> = None;
         let mut close = |last: &mut Option<(u64, Cell)>| {
             if let Some((level, cell)) = last.take() {
@@ -219,7 +223,7 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
             }
         };
         for (index, bin) in bins.iter().enumerate() {
-            let supersteps = view.load.supersteps(index, view.end);
+            let supersteps = model.load.supersteps(index, model.end_superstep());
             let length = supersteps.end.saturating_sub(supersteps.start).max(1);
             let level = value(bin, length).map_or(0, load_level);
             let (from, to) = (real(supersteps.start), real(supersteps.end));
@@ -252,13 +256,13 @@ fn load_level(share: f64) -> u64 {
         .unwrap_or_default()
 }
 
-fn description(view: &View) -> String {
-    let rows = view.load.rows.iter().zip(&view.load.bins);
+fn description(model: &RunModel) -> String {
+    let rows = model.load.rows.iter().zip(&model.load.bins);
     let slowest = rows.map(|(row, bins)| {
         let supersteps: u64 = bins.iter().map(|bin| bin.slowest).sum();
         (supersteps, &row.name)
     });
-    let all = view.end - view.first();
+    let all = model.end_superstep() - model.first();
     let most = slowest.reduce(|one, other| if one.0 < other.0 { other } else { one });
     maybe(most, |(supersteps, name)| {
         let share = 100.0 * supersteps as f64 / all.max(1) as f64;
@@ -271,11 +275,11 @@ fn description(view: &View) -> String {
     })
 }
 
-fn table(view: &View) -> Table {
-    let load = &view.load;
+fn table(model: &RunModel) -> Table {
+    let load = &model.load;
     let rows = load.rows.iter().zip(&load.bins).flat_map(|(row, bins)| {
         let bins = bins.iter().enumerate();
-        bins.map(move |(index, bin)| (row, load.supersteps(index, view.end), bin))
+        bins.map(move |(index, bin)| (row, load.supersteps(index, model.end_superstep()), bin))
     });
     Table::of(
         rows,
@@ -308,10 +312,10 @@ const SLOWEST: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::tests::run;
+    use crate::run::tests::run;
 
-    fn rows(view: &View) -> Vec<String> {
-        hosts(view)
+    fn rows(model: &RunModel) -> Vec<String> {
+        hosts(model)
             .table
             .rows
             .iter()
@@ -321,9 +325,9 @@ mod tests {
 
     #[test]
     fn processes_are_counted_on_every_host_that_had_any() {
-        let view = run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
+        let model = run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
         assert_eq!(
-            rows(&view),
+            rows(&model),
             [
                 "h0 0 4 one 1",
                 "h0 4 20 one 0",
@@ -336,7 +340,7 @@ mod tests {
                 "h3 9 20 other 2",
             ]
         );
-        let svg = hosts(&view).svg;
+        let svg = hosts(&model).svg;
         assert!(svg.contains("the strongest stands for 3."), "{svg}");
     }
 
@@ -352,8 +356,8 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..9_600)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = run(2, 9_600, &moves);
-        let rows = rows(&view);
+        let model = run(2, 9_600, &moves);
+        let rows = rows(&model);
         assert!(rows.len() <= 2 * 241, "{}", rows.len());
         let last = rows.last().unwrap();
         assert!(
@@ -372,8 +376,8 @@ mod tests {
 
     #[test]
     fn equal_neighbours_are_one_rectangle() {
-        let view = run(4, 200, &[(100, 0, 3)]);
-        let svg = load(&view).svg;
+        let model = run(4, 200, &[(100, 0, 3)]);
+        let svg = load(&model).svg;
         // The slowest process was on one host, and then on another.
         assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
         assert!(

@@ -7,28 +7,28 @@ use bsp::numbers::real;
 
 use crate::chart::{Layer, Mark, Panel, Plot};
 use crate::pictures::{Picture, Table, is_early};
+use crate::run::{NoteReport, RunModel};
 use crate::text::{counted, rounded};
-use crate::view::{NoteCurve, View};
 
 /// The notes of a run; `None` if there are none. A line is the mean of the values of a superstep, or of several supersteps if
 /// there are many, and an area is between the least and the greatest of them.
-pub(crate) fn notes(view: &View) -> Option<Picture> {
-    if view.notes.is_empty() {
+pub(crate) fn notes(model: &RunModel) -> Option<Picture> {
+    if model.notes.curves().is_empty() {
         return None;
     }
     let mut is_spread = false;
     let mut panels = Vec::new();
     let mut descriptions = Vec::new();
-    for curve in view.notes.iter() {
-        let panel = panel(view, curve);
+    for curve in model.notes.curves() {
+        let panel = panel(model, curve);
         is_spread |= panel
             .layers
             .iter()
             .any(|layer| matches!(layer, Layer::Area { .. }));
         panels.push(panel);
-        descriptions.push(description(view, curve));
+        descriptions.push(description(model, curve));
     }
-    let size = view.notes.size();
+    let size = model.notes.size();
     let mean = match size {
         1 => "mean of the values".to_owned(),
         size => format!("mean of the values of {size} supersteps"),
@@ -37,7 +37,7 @@ pub(crate) fn notes(view: &View) -> Option<Picture> {
     if is_spread {
         legend.push(("least to greatest".to_owned(), Mark::Area, COLOUR));
     }
-    let note = if view.notes.has_more() {
+    let note = if model.notes.has_more_than_curves() {
         format!(
             "The first {} names are shown; the record has more.",
             panels.len()
@@ -52,18 +52,18 @@ pub(crate) fn notes(view: &View) -> Option<Picture> {
             .to_owned(),
         note,
         legend,
-        supersteps: (view.first(), view.end),
-        is_log: is_early(view),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early(model),
         panels,
     };
     Some(Picture {
         svg: plot.svg(),
-        table: table(view),
+        table: table(model),
     })
 }
 
-fn panel(view: &View, curve: &NoteCurve) -> Panel {
-    let bins = || view.notes.bins(curve, view.end);
+fn panel(model: &RunModel, curve: &NoteReport) -> Panel {
+    let bins = || model.notes.bins(curve, model.end_superstep());
     let mut layers = Vec::new();
     let is_spread = |values: &Note| values.min < values.max;
     if bins().any(|(_, values)| is_spread(values)) {
@@ -139,10 +139,10 @@ fn is_log<'a>(bins: impl Iterator<Item = &'a Note>) -> bool {
 }
 
 /// The curve in words.
-fn description(view: &View, curve: &NoteCurve) -> String {
-    let bins: Vec<&Note> = view
+fn description(model: &RunModel, curve: &NoteReport) -> String {
+    let bins: Vec<&Note> = model
         .notes
-        .bins(curve, view.end)
+        .bins(curve, model.end_superstep())
         .map(|(_, values)| values)
         .collect();
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
@@ -169,10 +169,10 @@ fn description(view: &View, curve: &NoteCurve) -> String {
     )
 }
 
-fn table(view: &View) -> Table {
-    let curves = view.notes.iter();
+fn table(model: &RunModel) -> Table {
+    let curves = model.notes.curves().iter();
     let rows = curves.flat_map(|curve| {
-        let bins = view.notes.bins(curve, view.end);
+        let bins = model.notes.bins(curve, model.end_superstep());
         bins.map(move |(supersteps, values)| (curve, supersteps, values))
     });
     Table::of(
@@ -202,25 +202,23 @@ mod tests {
     use record::{Event, Superstep};
 
     use super::*;
-    use crate::view::ViewReading;
-    use crate::view::tests::{run, superstep};
+    use crate::run::tests::{reading, run, superstep};
 
     /// A run whose two processes note `value` of each superstep.
-    fn noted(name: &'static str, value: impl Fn(u64) -> [f64; 2]) -> View {
-        let head = run(2, 0, &[]).run;
-        let mut viewing = ViewReading::new(head);
+    fn noted(name: &'static str, value: impl Fn(u64) -> [f64; 2]) -> RunModel {
+        let mut reading = reading(2);
         for index in 0..10 {
             let mut all = Reductions::default();
             value(index)
                 .into_iter()
                 .for_each(|value| all.combine(Reductions::noted(name, value)));
             let notes = bsp::reference::conclude(all, index).unwrap().notes;
-            viewing.take(&Event::Superstep(Superstep {
+            reading.take(&Event::Superstep(Superstep {
                 notes,
                 ..superstep(index)
             }));
         }
-        viewing.end()
+        reading.so_far()
     }
 
     #[test]

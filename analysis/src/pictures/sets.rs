@@ -5,32 +5,32 @@ use bsp::numbers::position;
 
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
 use crate::pictures::{Picture, SetColours, Table};
+use crate::run::{Flow, RunModel};
 use crate::text::{counted, data, maybe};
-use crate::view::{Flow, View};
 
 /// The Sets as nodes, moves between them as arrows; `None` if the record does not say which hosts a Set has, or there is
 /// only one.
-pub(crate) fn sets(view: &View) -> Option<Picture> {
-    if view.sets.len() < 2
-        || view
+pub(crate) fn sets(model: &RunModel) -> Option<Picture> {
+    if model.sets.len() < 2
+        || model
             .placement
             .start()
             .iter()
-            .any(|host| view.sets.of(*host).is_none())
+            .any(|host| model.sets.of(*host).is_none())
     {
         return None;
     }
-    let flows = view.sets.flows(&view.placement);
+    let flows = model.sets.flows(&model.placement);
     let [start, end] =
-        [view.placement.start(), view.placement.now()].map(|hosts| view.sets.counts(hosts));
-    let shown = shown(view, &flows, &start);
+        [model.placement.start(), model.placement.now()].map(|hosts| model.sets.counts(hosts));
+    let shown = shown(model, &flows, &start);
     let most = end.iter().copied().max().unwrap_or(1).max(1);
-    let colours = SetColours::new(view);
+    let colours = SetColours::new(model);
     let number = |count: u64| position(count);
     let nodes = shown.iter().map(|set| {
         let (start, end) = (start[set.index()], end[set.index()]);
         NetworkNode {
-            name: view.sets.name(*set).to_owned(),
+            name: model.sets.name(*set).to_owned(),
             note: if start == end {
                 counted(number(end), "process")
             } else {
@@ -52,46 +52,46 @@ pub(crate) fn sets(view: &View) -> Option<Picture> {
     });
     let arrows: Vec<Arrow> = arrows.collect();
     let network = Network {
-        title: format!("Moves between Sets, scenario {}", view.run.scenario),
-        note: note(shown.len(), view),
-        description: description(view, &flows),
+        title: format!("Moves between Sets, scenario {}", model.run.scenario),
+        note: note(shown.len(), model),
+        description: description(model, &flows),
         nodes: nodes.collect(),
-        links: links(view, &shown, &arrows),
+        links: links(model, &shown, &arrows),
         arrows,
     };
     Some(Picture {
         svg: network.svg(),
-        table: table(view, &flows),
+        table: table(model, &flows),
     })
 }
 
 /// The Sets that are shown: all, or those that had processes, if there are many.
-fn shown(view: &View, flows: &[Flow], start: &[u64]) -> Vec<SetId> {
+fn shown(model: &RunModel, flows: &[Flow], start: &[u64]) -> Vec<SetId> {
     let is_used = |set: &SetId| {
         let mut flows = flows.iter();
         0 < start[set.index()] || flows.any(|flow| flow.from == *set || flow.to == *set)
     };
-    let all = view.sets.ids();
-    if view.sets.len() <= SETS {
+    let all = model.sets.ids();
+    if model.sets.len() <= SETS {
         return all.collect();
     }
     all.filter(is_used).take(MOST).collect()
 }
 
-fn note(shown: usize, view: &View) -> String {
+fn note(shown: usize, model: &RunModel) -> String {
     let mut note =
         "Arrows: moves, in the colour of their target. Numbers at lines: bytes a second, as the last call knew them."
             .to_owned();
-    if shown < view.sets.len() {
-        note.push_str(&format!(" {shown} of {} Sets are shown.", view.sets.len()));
+    if shown < model.sets.len() {
+        note.push_str(&format!(" {shown} of {} Sets are shown.", model.sets.len()));
     }
     note
 }
 
-fn description(view: &View, flows: &[Flow]) -> String {
+fn description(model: &RunModel, flows: &[Flow]) -> String {
     let mut text = "Nodes are Sets, arrows are moves between them.".to_owned();
     for flow in flows {
-        let (from, to) = (view.sets.name(flow.from), view.sets.name(flow.to));
+        let (from, to) = (model.sets.name(flow.from), model.sets.name(flow.to));
         let moves = counted(position(flow.moves), "move");
         text.push_str(&if flow.from == flow.to {
             format!(" {moves} within {from}.")
@@ -106,7 +106,7 @@ fn description(view: &View, flows: &[Flow]) -> String {
 }
 
 /// The links whose rates are known: all if there are few Sets, else those over which processes moved.
-fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
+fn links(model: &RunModel, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
     let mut links = Vec::new();
     for (one, from) in shown.iter().enumerate() {
         for (other, to) in shown.iter().enumerate().skip(one + 1) {
@@ -116,7 +116,7 @@ fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
             if LABELLED < shown.len() && !arrows.iter().any(joins) {
                 continue;
             }
-            let rates = [(from, to), (to, from)].map(|(from, to)| view.sets.bandwidth(*from, *to));
+            let rates = [(from, to), (to, from)].map(|(from, to)| model.sets.bandwidth(*from, *to));
             let label = match rates.map(|rate| rate.map(data)) {
                 [Some(there), Some(back)] if there == back => format!("{there}/s"),
                 [Some(there), Some(back)] => format!("{there}/s, back {back}/s"),
@@ -133,8 +133,8 @@ fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
 }
 
 /// Pairs of Sets between which processes moved or whose rates are known.
-fn table(view: &View, flows: &[Flow]) -> Table {
-    let sets = &view.sets;
+fn table(model: &RunModel, flows: &[Flow]) -> Table {
+    let sets = &model.sets;
     let pairs = sets
         .ids()
         .flat_map(|from| sets.ids().map(move |to| (from, to)));
@@ -169,12 +169,12 @@ const ROWS: usize = 5_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::tests::run;
+    use crate::run::tests::run;
 
     #[test]
     fn moves_between_sets_are_counted_and_those_within_one_are_none() {
-        let view = run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
-        let picture = sets(&view).unwrap();
+        let model = run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
+        let picture = sets(&model).unwrap();
         let rows: Vec<String> = picture.table.rows.iter().map(|row| row.join(" ")).collect();
         assert_eq!(rows, ["one other 2 ", "other one 1 ", "other other 1 "]);
         assert_eq!(

@@ -3,10 +3,10 @@
 use bsp::numbers::{length, position, real};
 
 use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
+use crate::explain::{Explanation, Inquiry, verdict};
 use crate::pictures::{Picture, Table, is_at_start, is_early};
+use crate::run::{Bin, RunCall, RunModel};
 use crate::text::{counted, duration, maybe, rounded};
-use crate::view::{Bin, View};
 
 impl Inquiry {
     /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
@@ -14,8 +14,8 @@ impl Inquiry {
         match &answer.forces {
             Some(forces) => forces.svg(),
             None => {
-                let history = self.history();
-                supersteps(history, verdict(history).unwrap_or_default()).svg
+                let model = self.model();
+                supersteps(model, verdict(model).unwrap_or_default()).svg
             }
         }
     }
@@ -23,36 +23,38 @@ impl Inquiry {
 
 /// The superstep times of a run and of scenario i, the calls marked, under `note`. If there are many supersteps, a point
 /// of the line is a mean of several, and an area shows the shortest and the longest of them.
-pub(crate) fn supersteps(history: &History, note: String) -> Picture {
-    let (panel, legend) = superstep_panel(history);
+pub(crate) fn supersteps(model: &RunModel, note: String) -> Picture {
+    let (panel, legend) = superstep_panel(model);
     let plot = Plot {
         title: format!(
             "Supersteps of {}, scenario {}",
-            counted(history.run.placement.len(), "process"),
-            history.run.scenario
+            counted(model.run.placement.len(), "process"),
+            model.run.scenario
         ),
-        description: format!("{note} {}", description(history)),
+        description: format!("{note} {}", description(model)),
         note,
         legend,
-        supersteps: ends(history),
-        is_log: is_early_run(history),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early_run(model),
         panels: vec![panel],
     };
     Picture {
         svg: plot.svg(),
-        table: table(history),
+        table: table(model),
     }
 }
 
 /// The superstep times of several runs with their names, over each other.
-pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
-    let ends = runs.iter().map(|(_, history)| ends(history));
+pub(crate) fn compared(runs: &[(&str, &RunModel)]) -> String {
+    let ends = runs
+        .iter()
+        .map(|(_, model)| (model.first(), model.end_superstep()));
     let ends = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
     let mut layers = Vec::new();
     let mut legend = Vec::new();
     let mut description = "Seconds of supersteps over supersteps.".to_owned();
-    for (colour, (name, history)) in runs.iter().enumerate() {
-        let points = points(history, &history.supersteps);
+    for (colour, (name, model)) in runs.iter().enumerate() {
+        let points = points(model, &model.times);
         layers.push(line(&points, colour, RUNS <= colour));
         let mark = if RUNS <= colour {
             Mark::Dashes
@@ -60,9 +62,9 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
             Mark::Line
         };
         legend.push(((*name).to_owned(), mark, colour));
-        description.push_str(&format!(" {name}: {}", description_of(history)));
+        description.push_str(&format!(" {name}: {}", description_of(model)));
     }
-    let is_log = runs.iter().all(|(_, history)| is_early_run(history));
+    let is_log = runs.iter().all(|(_, model)| is_early_run(model));
     Plot {
         title: "Supersteps of all runs".to_owned(),
         note: String::new(),
@@ -71,7 +73,7 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
         supersteps: ends.unwrap_or_default(),
         is_log,
         panels: vec![Panel {
-            label: label(runs.iter().map(|(_, history)| size(history)).max()),
+            label: label(runs.iter().map(|(_, model)| size(model)).max()),
             rows: None,
             is_compact: false,
             is_log: false,
@@ -82,39 +84,39 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
 }
 
 /// The panel with the superstep times, and its legend.
-pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, usize)>) {
-    let own = points(history, &history.supersteps);
+pub(super) fn superstep_panel(model: &RunModel) -> (Panel, Vec<(String, Mark, usize)>) {
+    let own = points(model, &model.times);
     let mut layers = Vec::new();
-    let scenario = format!("scenario {}", history.run.scenario);
+    let scenario = format!("scenario {}", model.run.scenario);
     let mut legend = vec![(scenario, Mark::Line, OWN)];
-    if 1 < size(history) {
+    if 1 < size(model) {
         layers.push(area(&own));
         legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
     }
-    if let Some(baseline) = &history.baseline {
-        let shown = baseline.supersteps.len().min(history.supersteps.len());
-        let alone = points(history, &baseline.supersteps[..shown]);
+    if let Some(baseline) = &model.baseline {
+        let shown = baseline.times.len().min(model.times.len());
+        let alone = points(model, &baseline.times[..shown]);
         layers.push(line(&alone, ALONE, true));
         legend.push(("scenario i".to_owned(), Mark::Dashes, ALONE));
     }
     layers.push(line(&own, OWN, false));
     let calls = |has_moved: bool| {
-        let calls = history.calls.iter();
+        let calls = model.calls.iter();
         calls.filter(move |call| call.migrations.is_empty() != has_moved)
     };
     for (name, colour, is_ring, calls) in [
         ("call without moves", QUIET, true, calls(false)),
         ("call that moved processes", MOVING, false, calls(true)),
     ] {
-        let calls: Vec<&ExplainedCall> = calls.collect();
+        let calls: Vec<&RunCall> = calls.collect();
         if !calls.is_empty() {
             let mark = if is_ring { Mark::Rings } else { Mark::Points };
             legend.push((name.to_owned(), mark, colour));
-            layers.push(marks(history, &own, &calls, (colour, is_ring)));
+            layers.push(marks(model, &own, &calls, (colour, is_ring)));
         }
     }
     let panel = Panel {
-        label: label(Some(size(history))),
+        label: label(Some(size(model))),
         rows: None,
         is_compact: false,
         is_log: false,
@@ -138,16 +140,16 @@ fn area(points: &[Point]) -> Layer {
 
 /// Marks for calls on the line through `own`. More than can be told apart are thinned out.
 fn marks(
-    history: &History,
+    model: &RunModel,
     own: &[Point],
-    calls: &[&ExplainedCall],
+    calls: &[&RunCall],
     (colour, is_ring): (usize, bool),
 ) -> Layer {
     let step = calls.len().div_ceil(MARKS).max(1);
-    let at = |call: &&ExplainedCall| {
-        let place = history.place(call.summary.superstep);
+    let at = |call: &&RunCall| {
+        let place = position(call.summary.superstep.saturating_sub(model.first()));
         // A call after the last superstep is marked on it.
-        let point = own.get(place / size(history)).or_else(|| own.last())?;
+        let point = own.get(place / size(model)).or_else(|| own.last())?;
         Some((call.summary.superstep as f64, point.mean))
     };
     let is_few = calls.len() <= FEW;
@@ -169,15 +171,15 @@ struct Point {
 }
 
 /// How many supersteps a point stands for.
-fn size(history: &History) -> usize {
-    history.supersteps.len().div_ceil(POINTS).max(1)
+fn size(model: &RunModel) -> usize {
+    model.times.len().div_ceil(POINTS).max(1)
 }
 
-fn points(history: &History, supersteps: &[SuperstepTimes]) -> Vec<Point> {
-    let chunks = supersteps.chunks(size(history));
-    let mut from = history.run.first_superstep();
-    let point = |chunk: &[SuperstepTimes]| {
-        let seconds = || chunk.iter().map(|superstep| superstep.seconds);
+fn points(model: &RunModel, times: &[f64]) -> Vec<Point> {
+    let chunks = times.chunks(size(model));
+    let mut from = model.run.first_superstep();
+    let point = |chunk: &[f64]| {
+        let seconds = || chunk.iter().copied();
         let number = chunk.len();
         let point = Point {
             from,
@@ -216,34 +218,28 @@ fn label(size: Option<usize>) -> String {
     }
 }
 
-fn ends(history: &History) -> (u64, u64) {
-    let first = history.run.first_superstep();
-    let number = length(history.supersteps.len());
-    (first, first + number)
-}
-
-fn is_early_run(history: &History) -> bool {
-    let mut calls = history.calls.iter().rev();
+fn is_early_run(model: &RunModel) -> bool {
+    let mut calls = model.calls.iter().rev();
     let last = calls.find(|call| !call.migrations.is_empty());
-    let place = |call: &ExplainedCall| length(history.place(call.summary.superstep));
-    is_at_start(length(history.supersteps.len()), last.map(place))
+    let place = |call: &RunCall| call.summary.superstep.saturating_sub(model.first());
+    is_at_start(model.end.supersteps, last.map(place))
 }
 
-fn description(history: &History) -> String {
-    let moved = history
+fn description(model: &RunModel) -> String {
+    let moved = model
         .calls
         .iter()
         .filter(|call| !call.migrations.is_empty());
     format!(
         "Seconds of supersteps over supersteps, {} marked, {} of which moved processes. {}",
-        counted(history.calls.len(), "call"),
+        counted(model.calls.len(), "call"),
         moved.count(),
-        description_of(history)
+        description_of(model)
     )
 }
 
-fn description_of(history: &History) -> String {
-    let points = points(history, &history.supersteps);
+fn description_of(model: &RunModel) -> String {
+    let points = points(model, &model.times);
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return "There are no supersteps.".to_owned();
     };
@@ -260,10 +256,10 @@ fn description_of(history: &History) -> String {
     format!("{start} s at the start, {end} s at the end; least {least} s, greatest {greatest} s.")
 }
 
-fn table(history: &History) -> Table {
-    let own = points(history, &history.supersteps);
-    let alone = history.baseline.as_ref();
-    let alone = alone.map_or_else(Vec::new, |baseline| points(history, &baseline.supersteps));
+fn table(model: &RunModel) -> Table {
+    let own = points(model, &model.times);
+    let alone = model.baseline.as_ref();
+    let alone = alone.map_or_else(Vec::new, |baseline| points(model, &baseline.times));
     Table::of(
         own.iter().enumerate(),
         &[
@@ -296,9 +292,9 @@ const MOVING: usize = 3;
 const QUIET: usize = 1;
 
 /// The parts of supersteps, on each other.
-pub(crate) fn breakdown(view: &View) -> Picture {
-    let bins = view.bins.reduced(BINS);
-    let total = view.bins.total();
+pub(crate) fn breakdown(model: &RunModel) -> Picture {
+    let bins = model.bins.reduced(BINS);
+    let total = model.bins.total();
     let has_mean = total.mean.is_some();
     let parts = parts(has_mean);
     let mut floor: Vec<f64> = bins.iter().map(|_| 0.0).collect();
@@ -318,7 +314,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
         });
     }
     let plot = Plot {
-        title: format!("Where supersteps went, scenario {}", view.run.scenario),
+        title: format!("Where supersteps went, scenario {}", model.run.scenario),
         note: sentence(&total, &parts),
         description: format!(
             "Seconds of a superstep over supersteps, in parts. {}",
@@ -328,8 +324,8 @@ pub(crate) fn breakdown(view: &View) -> Picture {
             .iter()
             .map(|(name, colour)| ((*name).to_owned(), Mark::Area, *colour))
             .collect(),
-        supersteps: (view.first(), view.end),
-        is_log: is_early(view),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early(model),
         panels: vec![Panel {
             label: label(Some(position(bins.size()))),
             rows: None,
@@ -340,7 +336,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
     };
     Picture {
         svg: plot.svg(),
-        table: breakdown_table(view, &parts),
+        table: breakdown_table(model, &parts),
     }
 }
 
@@ -383,9 +379,9 @@ fn sentence(total: &Bin, parts: &[(&str, usize)]) -> String {
     )
 }
 
-fn breakdown_table(view: &View, parts: &[(&str, usize)]) -> Table {
+fn breakdown_table(model: &RunModel, parts: &[(&str, usize)]) -> Table {
     let has_mean = 3 < parts.len();
-    let bins = view.bins.reduced(ROWS);
+    let bins = model.bins.reduced(ROWS);
     let mean = |bin: &Bin, seconds: f64| bin.per_superstep(seconds).to_string();
     Table::of(
         bins.iter(),
@@ -420,7 +416,7 @@ const ROWS: usize = 2_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::tests::run;
+    use crate::run::tests::run;
 
     #[test]
     fn the_parts_of_a_superstep_are_all_of_it() {

@@ -6,17 +6,16 @@ use bsp::Rank;
 use bsp::numbers::real;
 
 use crate::chart::{Cell, Layer, Mark, Panel, Plot};
-use crate::explain::History;
 use crate::pictures::hosts::hosts_panel;
 use crate::pictures::supersteps::superstep_panel;
 use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::run::{RunModel, Segment};
 use crate::text::counted;
-use crate::view::{Segment, View};
 
 /// Processes over supersteps, coloured by Set, with their moves; `None` if there are too many processes to show, and none of
 /// them moved.
-pub(crate) fn timeline(view: &View) -> Option<Picture> {
-    let (plot, table) = plot(view)?;
+pub(crate) fn timeline(model: &RunModel) -> Option<Picture> {
+    let (plot, table) = plot(model)?;
     Some(Picture {
         svg: plot.svg(),
         table,
@@ -24,16 +23,16 @@ pub(crate) fn timeline(view: &View) -> Option<Picture> {
 }
 
 /// The same with the times of supersteps below; hosts over supersteps where there is no timeline of processes.
-pub(crate) fn timeline_with_supersteps(view: &View, history: &History) -> Picture {
-    let (mut plot, table) = match plot(view) {
+pub(crate) fn timeline_with_supersteps(model: &RunModel) -> Picture {
+    let (mut plot, table) = match plot(model) {
         Some(found) => found,
         None => {
-            let mut plot = hosts_panel(view);
-            plot.0.title = format!("Processes on hosts, {}", of_run(view));
+            let mut plot = hosts_panel(model);
+            plot.0.title = format!("Processes on hosts, {}", of_run(model));
             plot
         }
     };
-    let (panel, legend) = superstep_panel(history);
+    let (panel, legend) = superstep_panel(model);
     plot.panels.push(panel);
     plot.legend.extend(legend);
     Picture {
@@ -42,33 +41,33 @@ pub(crate) fn timeline_with_supersteps(view: &View, history: &History) -> Pictur
     }
 }
 
-fn of_run(view: &View) -> String {
+fn of_run(model: &RunModel) -> String {
     format!(
         "{} in scenario {}",
-        counted(view.run.placement.len(), "process"),
-        view.run.scenario
+        counted(model.run.placement.len(), "process"),
+        model.run.scenario
     )
 }
 
-fn plot(view: &View) -> Option<(Plot, Table)> {
-    let ranks = view.placement.shown(PROCESSES);
+fn plot(model: &RunModel) -> Option<(Plot, Table)> {
+    let ranks = model.placement.shown(PROCESSES);
     if ranks.is_empty() {
         return None;
     }
-    let segments = view.placement.segments(&ranks, view.end);
-    let colours = SetColours::new(view);
+    let segments = model.placement.segments(&ranks, model.end_superstep());
+    let colours = SetColours::new(model);
     let rows: BTreeMap<Rank, usize> = ranks.iter().copied().zip(0..).collect();
-    let mut legend = colours.legend(view);
-    if !view.placement.moves().is_empty() {
+    let mut legend = colours.legend(model);
+    if !model.placement.moves().is_empty() {
         legend.push((
             "move, in the colour of its target".to_owned(),
             Mark::Points,
             MOVE,
         ));
     }
-    let mut layers = cells(view, &coarse(&segments, view), &rows, &colours);
-    layers.extend(moves(view, &rows, &colours));
-    let all = view.run.placement.len();
+    let mut layers = cells(model, &coarse(&segments, model), &rows, &colours);
+    layers.extend(moves(model, &rows, &colours));
+    let all = model.run.placement.len();
     let note = if ranks.len() < all {
         let shown = counted(ranks.len(), "process");
         let kind = if ranks.len() == PROCESSES {
@@ -81,12 +80,12 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
         String::new()
     };
     let plot = Plot {
-        title: format!("Processes by Set, {}", of_run(view)),
-        description: description(view, &note),
+        title: format!("Processes by Set, {}", of_run(model)),
+        description: description(model, &note),
         note,
         legend,
-        supersteps: (view.first(), view.end),
-        is_log: is_early(view),
+        supersteps: (model.first(), model.end_superstep()),
+        is_log: is_early(model),
         panels: vec![Panel {
             label: "process".to_owned(),
             rows: Some(ranks.iter().map(Rank::to_string).collect()),
@@ -95,16 +94,18 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
             layers,
         }],
     };
-    Some((plot, table(view, &segments)))
+    Some((plot, table(model, &segments)))
 }
 
 /// Segments of which no two of a process are nearer than can be seen, if there are many.
-fn coarse(segments: &[Segment], view: &View) -> Vec<Segment> {
+fn coarse(segments: &[Segment], model: &RunModel) -> Vec<Segment> {
     if segments.len() <= CELLS {
         return segments.to_vec();
     }
-    let step = (view.end - view.first()).div_ceil(COLUMNS).max(1);
-    let column = |superstep: u64| (superstep - view.first()) / step;
+    let step = (model.end_superstep() - model.first())
+        .div_ceil(COLUMNS)
+        .max(1);
+    let column = |superstep: u64| (superstep - model.first()) / step;
     let mut kept: Vec<Segment> = Vec::new();
     for segment in segments {
         match kept.last_mut() {
@@ -124,14 +125,14 @@ fn coarse(segments: &[Segment], view: &View) -> Vec<Segment> {
 }
 
 fn cells(
-    view: &View,
+    model: &RunModel,
     segments: &[Segment],
     rows: &BTreeMap<Rank, usize>,
     colours: &SetColours,
 ) -> Vec<Layer> {
     let mut by_colour: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
     for segment in segments {
-        let colour = colours.of_host(view, segment.host);
+        let colour = colours.of_host(model, segment.host);
         by_colour.entry(colour).or_default().push(Cell {
             row: rows[&segment.rank],
             from: real(segment.from),
@@ -149,16 +150,16 @@ fn cells(
 }
 
 /// A point for each move, unless there are too many.
-fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec<Layer> {
+fn moves(model: &RunModel, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec<Layer> {
     let mut by_colour: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
-    let moves = view.placement.moves();
+    let moves = model.placement.moves();
     if MOVES < moves.len() {
         return Vec::new();
     }
     for moved in moves {
         if let Some(row) = rows.get(&moved.rank) {
             let height = rows.len() as f64 - *row as f64 - 0.5;
-            let points = by_colour.entry(colours.of_host(view, moved.to));
+            let points = by_colour.entry(colours.of_host(model, moved.to));
             let point = (real(moved.superstep), height);
             points.or_default().push(point);
         }
@@ -175,20 +176,20 @@ fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec
         .collect()
 }
 
-fn description(view: &View, note: &str) -> String {
-    let moves = view.placement.moves();
+fn description(model: &RunModel, note: &str) -> String {
+    let moves = model.placement.moves();
     let separator = if note.is_empty() { "" } else { " " };
     let mut text = format!(
         "Rows are processes, colours are Sets, the axis is supersteps.{separator}{note} {} in {} supersteps.",
         counted(moves.len(), "move"),
-        view.end - view.first()
+        model.end_superstep() - model.first()
     );
     for moved in moves.iter().take(DESCRIBED) {
         text.push_str(&format!(
             " {} moved from {} to {} after superstep {}.",
             moved.rank,
-            view.host(moved.from),
-            view.host(moved.to),
+            model.host(moved.from),
+            model.host(moved.to),
             moved.superstep
         ));
     }
@@ -198,15 +199,17 @@ fn description(view: &View, note: &str) -> String {
     text
 }
 
-fn table(view: &View, segments: &[Segment]) -> Table {
+fn table(model: &RunModel, segments: &[Segment]) -> Table {
     Table::of(
         segments.iter().take(ROWS),
         &[
             ("process", &|segment| segment.rank.to_string()),
             ("from", &|segment| segment.from.to_string()),
             ("to", &|segment| segment.to.to_string()),
-            ("host", &|segment| view.host(segment.host).to_owned()),
-            ("set", &|segment| view.sets.name_of(segment.host).to_owned()),
+            ("host", &|segment| model.host(segment.host)),
+            ("set", &|segment| {
+                model.sets.name_of(segment.host).to_owned()
+            }),
         ],
     )
 }
@@ -233,20 +236,20 @@ const MOVE: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::tests::run;
+    use crate::run::tests::run;
 
     /// Rows of a table without the set.
-    fn rows(view: &View) -> Vec<String> {
-        let (_, table) = plot(view).unwrap();
+    fn rows(model: &RunModel) -> Vec<String> {
+        let (_, table) = plot(model).unwrap();
         let rows = table.rows.iter().map(|row| row[..4].join(" "));
         rows.collect()
     }
 
     #[test]
     fn rows_are_processes_and_every_move_is_a_point() {
-        let view = run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
+        let model = run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
         assert_eq!(
-            rows(&view),
+            rows(&model),
             [
                 "p1 0 4 h0",
                 "p1 4 9 h3",
@@ -257,7 +260,7 @@ mod tests {
                 "p4 0 100 h3"
             ]
         );
-        let svg = timeline(&view).unwrap().svg;
+        let svg = timeline(&model).unwrap().svg;
         let (_, data) = svg.split_once("<g class=\"data\"").unwrap();
         assert_eq!(data.matches("<circle").count(), 3, "{svg}");
         assert_eq!(data.matches("<rect").count(), 7, "{svg}");
@@ -279,12 +282,12 @@ mod tests {
     fn of_many_processes_those_that_moved_are_shown() {
         let still = run(300, 10, &[]);
         assert!(timeline(&still).is_none());
-        let view = run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
+        let model = run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
         assert_eq!(
-            rows(&view),
+            rows(&model),
             ["p8 0 4 h7", "p8 4 10 h250", "p300 0 5 h299", "p300 5 10 h0"]
         );
-        let svg = timeline(&view).unwrap().svg;
+        let svg = timeline(&model).unwrap().svg;
         assert!(svg.contains("The 2 processes that moved, of 300."), "{svg}");
     }
 
@@ -293,10 +296,10 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..20_000)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = run(2, 20_000, &moves);
-        let svg = timeline(&view).unwrap().svg;
+        let model = run(2, 20_000, &moves);
+        let svg = timeline(&model).unwrap().svg;
         assert!(svg.matches("<rect").count() < 200, "{}", svg.len());
         assert!(!svg.contains("r=\"80\""), "moves are not marked");
-        assert_eq!(rows(&view).len(), ROWS);
+        assert_eq!(rows(&model).len(), ROWS);
     }
 }

@@ -298,7 +298,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::view::tests;
+    use crate::run::tests;
 
     /// A run of two processes that is this view of its job, and its folder beside those of the others in `job`. Its supersteps take
     /// a second.

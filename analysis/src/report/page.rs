@@ -7,13 +7,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::explain::{
-    CallAnswers, ExplainedCall, Sheet, about_run, answer_page, answers, call_line,
-    first_difference, table,
-};
+use crate::explain::{CallAnswers, Sheet, about_run, answer_page, answers, call_line, table};
 use crate::pictures;
 use crate::pictures::{JobViews, Picture, Table};
 use crate::report::ReportedRun;
+use crate::run::{RunCall, first_difference};
 use crate::text::{counted, duration, maybe, rounded};
 
 /// What a page is for.
@@ -110,7 +108,7 @@ fn sections(
     }
     // The parts of a page that grows are there from the beginning.
     let is_live = matches!(kind, PageKind::Live(_));
-    let has_notes = is_live || runs.iter().any(|run| !run.view.notes.is_empty());
+    let has_notes = is_live || runs.iter().any(|run| !run.model.notes.curves().is_empty());
     for figure in FIGURES
         .iter()
         .filter(|figure| has_notes || figure.id != NOTES)
@@ -148,7 +146,7 @@ fn views(runs: &[ReportedRun], made: &[Provenance]) -> Result<Option<Section>, F
     }
     let content = beside(runs, |index, run| {
         let views = &views[index];
-        let own = run.view.run.view.as_ref().map_or(1, |view| view.number);
+        let own = run.model.run.view.as_ref().map_or(1, |view| view.number);
         let drawn = views.picture();
         let drawn =
             drawn.map(|picture| drawn_figure((VIEWS, picture), &prefix(index), None, &made[index]));
@@ -207,7 +205,7 @@ pub(super) const SCRIPT: &str = include_str!("report.js");
 
 /// The headline of a run: its figures, and what there is to say about it.
 pub(super) fn summary(run: &ReportedRun) -> Markup {
-    let said = about_run(&run.history);
+    let said = about_run(&run.model);
     let headline = run.verdict();
     html! {
         @if !run.is_complete() {
@@ -228,12 +226,12 @@ pub(super) fn summary(run: &ReportedRun) -> Markup {
 
 /// Names of figures with their values.
 fn figures(run: &ReportedRun) -> Vec<(&'static str, String)> {
-    let total = run.view.bins.total();
+    let total = run.model.bins.total();
     let mut figures = vec![
-        ("scenario", run.history.run.scenario.clone()),
+        ("scenario", run.model.run.scenario.clone()),
         ("policy", run.manifest.policy().unwrap_or("none").to_owned()),
-        ("processes", run.history.run.placement.len().to_string()),
-        ("supersteps", run.history.end.supersteps.to_string()),
+        ("processes", run.model.run.placement.len().to_string()),
+        ("supersteps", run.model.end.supersteps.to_string()),
         ("time", duration(run.seconds())),
     ];
     if let Some(alone) = run.alone_seconds().filter(|_| run.is_complete()) {
@@ -246,7 +244,7 @@ fn figures(run: &ReportedRun) -> Vec<(&'static str, String)> {
     if let Some(could) = run.attainable_seconds() {
         figures.push(("could be saved, of computing", duration(could)));
     }
-    let calls = run.history.calls.len();
+    let calls = run.model.calls.len();
     figures.push(("calls", format!("{calls} in {}", duration(total.calls))));
     figures.push(("moves", run.moves().to_string()));
     if 0 < total.supersteps {
@@ -258,7 +256,12 @@ fn figures(run: &ReportedRun) -> Vec<(&'static str, String)> {
             figures.push(("balance of computation", format!("{} %", rounded(share, 1))));
         }
     }
-    let joins = run.history.joins.iter().filter(|join| join.joined).count();
+    let joins = run
+        .model
+        .joins
+        .iter()
+        .filter(|join| join.summary.joined)
+        .count();
     if 0 < joins {
         figures.push(("joined", counted(joins, "host")));
     }
@@ -272,7 +275,7 @@ pub(super) fn comparison(runs: &[ReportedRun]) -> Markup {
     };
     let named: Vec<_> = runs
         .iter()
-        .map(|run| (run.name.as_str(), &run.history))
+        .map(|run| (run.name.as_str(), &run.model))
         .collect();
     html! {
         (table(&sheet(runs, first)))
@@ -300,8 +303,8 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
             ("policy", &|run| {
                 run.manifest.policy().unwrap_or("none").to_owned()
             }),
-            ("scenario", &|run| run.history.run.scenario.clone()),
-            ("supersteps", &|run| run.history.end.supersteps.to_string()),
+            ("scenario", &|run| run.model.run.scenario.clone()),
+            ("supersteps", &|run| run.model.end.supersteps.to_string()),
             ("time", &|run| {
                 let ended = if run.is_complete() { "" } else { ", not ended" };
                 format!("{}{ended}", rounded(run.seconds(), 3))
@@ -311,11 +314,13 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
                 against(run, is_other.then(|| first.seconds()))
             }),
             ("against i", &|run| against(run, run.alone_seconds())),
-            ("calls", &|run| run.history.calls.len().to_string()),
+            ("calls", &|run| run.model.calls.len().to_string()),
             ("moves", &|run| run.moves().to_string()),
-            ("calls took", &|run| rounded(run.view.bins.total().calls, 3)),
+            ("calls took", &|run| {
+                rounded(run.model.bins.total().calls, 3)
+            }),
             ("mean superstep", &|run| {
-                let total = run.view.bins.total();
+                let total = run.model.bins.total();
                 let has_any = 0 < total.supersteps;
                 maybe(
                     has_any.then(|| total.per_superstep(total.seconds)),
@@ -364,37 +369,37 @@ const FIGURES: [PageFigure; 7] = [
     PageFigure {
         id: "timeline",
         title: "Processes over supersteps",
-        draw: |run| pictures::timeline(&run.view),
+        draw: |run| pictures::timeline(&run.model),
     },
     PageFigure {
         id: "supersteps",
         title: "Times of supersteps",
-        draw: |run| Some(pictures::supersteps(&run.history, String::new())),
+        draw: |run| Some(pictures::supersteps(&run.model, String::new())),
     },
     PageFigure {
         id: NOTES,
         title: "Notes of the program",
-        draw: |run| pictures::notes(&run.view),
+        draw: |run| pictures::notes(&run.model),
     },
     PageFigure {
         id: "breakdown",
         title: "Where the time went",
-        draw: |run| Some(pictures::breakdown(&run.view)),
+        draw: |run| Some(pictures::breakdown(&run.model)),
     },
     PageFigure {
         id: "hosts",
         title: "Hosts over supersteps",
-        draw: |run| Some(pictures::hosts(&run.view)),
+        draw: |run| Some(pictures::hosts(&run.model)),
     },
     PageFigure {
         id: "load",
         title: "Load of hosts",
-        draw: |run| Some(pictures::load(&run.view)),
+        draw: |run| Some(pictures::load(&run.model)),
     },
     PageFigure {
         id: "sets",
         title: "Moves between Sets",
-        draw: |run| pictures::sets(&run.view),
+        draw: |run| pictures::sets(&run.model),
     },
 ];
 
@@ -452,8 +457,8 @@ fn drawn_figure(
 
 fn linked_moves(prefix: &str, run: &ReportedRun, calls: &Calls) -> Result<String, Failure> {
     let mut moves = Vec::new();
-    let host = |host| run.history.host(host);
-    for (index, call) in run.history.calls.iter().enumerate() {
+    let host = |host| run.model.host(host);
+    for (index, call) in run.model.calls.iter().enumerate() {
         for (place, moved) in call.migrations.iter().enumerate() {
             moves.push(LinkedMove {
                 superstep: call.summary.superstep,
@@ -485,9 +490,9 @@ pub(super) struct Calls {
 impl Calls {
     /// Chooses the calls: those that moved processes come first, and all have the same right to explanations of processes.
     pub(super) fn of(run: &ReportedRun) -> Self {
-        let calls = &run.history.calls;
+        let calls = &run.model.calls;
         let moved = |index: &usize| !calls[*index].migrations.is_empty();
-        let known = || (0..calls.len()).filter(|index| run.has_findings(*index));
+        let known = || (0..calls.len()).filter(|index| run.model.has_findings(*index));
         let moving = known().filter(moved);
         let quiet = known().filter(|index| !moved(index));
         let chosen: Vec<usize> = moving.chain(quiet).take(CALLS).collect();
@@ -507,7 +512,7 @@ impl Calls {
         (index, place): (usize, usize),
     ) -> Option<String> {
         let processes = *self.explained.get(&index)?;
-        let call = &run.history.calls[index];
+        let call = &run.model.calls[index];
         let anchor = anchor(prefix, call);
         Some(match call.migrations.get(place) {
             Some(moved) if place < processes => format!("{anchor}-{}", moved.rank),
@@ -522,10 +527,10 @@ impl Calls {
         run: &ReportedRun,
         provenance: &Provenance,
     ) -> Result<Markup, Failure> {
-        let calls = &run.history.calls;
+        let calls = &run.model.calls;
         let mut charts = CHARTS;
         let mut parts = Vec::new();
-        answers(&run.history, &self.explained, |found| {
+        answers(&run.model, &self.explained, |found| {
             let call = &calls[found.index];
             parts.push(part(&anchor(prefix, call), call, &found, &mut charts));
         })?;
@@ -537,7 +542,7 @@ impl Calls {
             @if 0 < left_out {
                 p {
                     (counted(left_out, "more call")) " without an explanation here: "
-                    code { (provenance.build().program()) " explain " (run.history.folder.display()) " --superstep N" }
+                    code { (provenance.build().program()) " explain " (run.model.folder.display()) " --superstep N" }
                 }
             }
             @if !calls.is_empty() {
@@ -550,12 +555,12 @@ impl Calls {
     }
 }
 
-fn anchor(prefix: &str, call: &ExplainedCall) -> String {
+fn anchor(prefix: &str, call: &RunCall) -> String {
     format!("{prefix}-call-{}", call.summary.superstep)
 }
 
 /// A call and the processes that moved in it.
-fn part(anchor: &str, call: &ExplainedCall, found: &CallAnswers, charts: &mut usize) -> Markup {
+fn part(anchor: &str, call: &RunCall, found: &CallAnswers, charts: &mut usize) -> Markup {
     let mut has_chart = || {
         let is_left = 0 < *charts;
         *charts = charts.saturating_sub(1);
@@ -585,7 +590,7 @@ fn part(anchor: &str, call: &ExplainedCall, found: &CallAnswers, charts: &mut us
 /// All calls.
 fn all_calls(run: &ReportedRun) -> Table {
     Table::of(
-        run.history.calls.iter().take(ROWS),
+        run.model.calls.iter().take(ROWS),
         &[
             ("superstep", &|call| call.summary.superstep.to_string()),
             ("at_seconds", &|call| call.summary.at.to_string()),

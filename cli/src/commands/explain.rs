@@ -64,17 +64,22 @@ fn execute(arguments: &ExplainArguments, context: &Context<'_>) -> Result<(), Co
     let process = arguments.process.as_deref();
     let against = arguments.against.as_deref();
     let against = against.map(record::find_baseline).transpose()?;
-    let inquiry = Inquiry::new(&folder, against.as_deref(), process, arguments.superstep)?;
+    let inquiry = Inquiry::new(
+        &folder,
+        against.as_deref(),
+        (process, arguments.superstep),
+        arguments.svg.is_some(),
+    )?;
     let provenance = || -> Result<Provenance, Failure> {
         Provenance::of_record(&record::manifest(&folder)?, registry)
     };
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
-            write(file, &inquiry.svg(&inquiry.answer(context.program())?))?;
+            write(file, &inquiry.svg(&inquiry.answer(context.program())))?;
         }
         return print(&inquiry.csv(&provenance()?)?);
     }
-    let answer = inquiry.answer(context.program())?;
+    let answer = inquiry.answer(context.program());
     if let Some(file) = &arguments.svg {
         write(file, &inquiry.svg(&answer))?;
     }

@@ -1,70 +1,102 @@
-//! Notes of the program over supersteps, in bins; a bin joins several supersteps where there are many.
+//! What processes noted in a run: under each name the first and the last values, the extremes, and a curve over the supersteps.
 
 use std::ops::Range;
 
 use bsp::{Note, Notes};
+use serde::Serialize;
 
 /// What was noted under one name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NoteCurve {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(crate) struct NoteReport {
     /// The name.
     pub(crate) name: String,
-    /// The bins that have values, by their numbers.
+    /// Number of supersteps in which a process noted it.
+    pub(crate) supersteps: u64,
+    pub(crate) first: NotedSuperstep,
+    pub(crate) last: NotedSuperstep,
+    /// The values of all supersteps. Their sum is rounded in each superstep.
+    pub(crate) all: Note,
+    /// The bins of the curve that have values, by their numbers.
+    #[serde(skip)]
     bins: Vec<(u64, Note)>,
 }
 
-/// The notes of a run, in bins of the same number of supersteps.
+/// What was noted in a superstep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(crate) struct NotedSuperstep {
+    superstep: u64,
+    pub(crate) note: Note,
+}
+
+/// The notes of a run. Curves have bins of the same number of supersteps, which join several where there are many.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NoteCurves {
+pub(crate) struct RunNotes {
     /// The first superstep of the run.
     first: u64,
     /// Number of supersteps of a bin.
     size: u64,
-    /// The names in the order in which they appeared, at most [`NAMES`] of them.
-    curves: Vec<NoteCurve>,
+    /// In the order in which the names appeared, at most [`NAMES`] of them; the first [`CURVES`] have curves.
+    all: Vec<NoteReport>,
     /// Whether there are more names.
     has_more: bool,
 }
 
-impl NoteCurves {
+impl RunNotes {
     /// No notes of a run that begins with superstep `first`.
-    pub(super) const fn new(first: u64) -> Self {
+    pub(crate) const fn new(first: u64) -> Self {
         Self {
             first,
             size: 1,
-            curves: Vec::new(),
+            all: Vec::new(),
             has_more: false,
         }
     }
 
     /// Adds the notes of a superstep, which comes after those before.
-    pub(super) fn add(&mut self, superstep: u64, notes: &Notes) {
+    pub(crate) fn add(&mut self, superstep: u64, notes: &Notes) {
         let mut bin = superstep.saturating_sub(self.first) / self.size;
         while BINS <= bin {
             self.size *= 2;
             bin /= 2;
-            self.curves.iter_mut().for_each(NoteCurve::halve);
+            self.all.iter_mut().for_each(NoteReport::halve);
         }
         for (name, note) in notes.iter() {
-            let known = self.curves.iter().position(|curve| curve.name == name);
-            let place = known.unwrap_or(self.curves.len());
+            let noted = NotedSuperstep {
+                superstep,
+                note: *note,
+            };
+            let known = self.all.iter().position(|known| known.name == name);
+            let place = known.unwrap_or(self.all.len());
             if place == NAMES {
                 self.has_more = true;
                 continue;
             }
-            if known.is_none() {
-                self.curves.push(NoteCurve {
+            match known.and_then(|place| self.all.get_mut(place)) {
+                Some(known) => {
+                    known.supersteps += 1;
+                    known.last = noted;
+                    known.all = known.all.and(note);
+                }
+                None => self.all.push(NoteReport {
                     name: name.to_owned(),
+                    supersteps: 1,
+                    first: noted,
+                    last: noted,
+                    all: *note,
                     bins: Vec::new(),
-                });
+                }),
             }
-            self.curves[place].add(bin, *note);
+            if place < CURVES {
+                self.all[place].add(bin, *note);
+            }
         }
     }
 
-    /// Whether there are none.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.curves.is_empty()
+    /// What has been noted under each name.
+    pub(crate) fn reports(&self) -> &[NoteReport] {
+        &self.all
     }
 
     /// Whether there are more names than are kept.
@@ -72,20 +104,25 @@ impl NoteCurves {
         self.has_more
     }
 
+    /// What has been noted under each name that has a curve.
+    pub(crate) fn curves(&self) -> &[NoteReport] {
+        &self.all[..self.all.len().min(CURVES)]
+    }
+
+    /// Whether there are names without a curve.
+    pub(crate) const fn has_more_than_curves(&self) -> bool {
+        CURVES < self.all.len()
+    }
+
     /// Number of supersteps of a bin.
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
-    /// What was noted under each name.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &NoteCurve> {
-        self.curves.iter()
-    }
-
     /// The bins of a curve that have values, with their supersteps, in a run that ends before superstep `end`.
     pub(crate) fn bins<'a>(
         &'a self,
-        curve: &'a NoteCurve,
+        curve: &'a NoteReport,
         end: u64,
     ) -> impl Iterator<Item = (Range<u64>, &'a Note)> {
         curve.bins.iter().map(move |(bin, values)| {
@@ -95,7 +132,7 @@ impl NoteCurves {
     }
 }
 
-impl NoteCurve {
+impl NoteReport {
     fn add(&mut self, bin: u64, values: Note) {
         match self.bins.last_mut() {
             Some((last, before)) if *last == bin => *before = before.and(&values),
@@ -112,7 +149,9 @@ impl NoteCurve {
 }
 
 /// The most names.
-const NAMES: usize = 16;
+const NAMES: usize = 100;
+/// The most names with a curve.
+const CURVES: usize = 16;
 /// The most bins.
 const BINS: u64 = 2_000;
 
@@ -132,7 +171,7 @@ mod tests {
 
     #[test]
     fn bins_have_all_values_of_their_supersteps() {
-        let mut curves = NoteCurves::new(10);
+        let mut curves = RunNotes::new(10);
         for superstep in 10..5010_u32 {
             let value = f64::from(superstep);
             let noted = [("x", value), ("x", value + 1.0), ("every third", value)];
@@ -140,7 +179,7 @@ mod tests {
             curves.add(superstep.into(), &notes(&noted[..count]));
         }
         assert_eq!(curves.size(), 4);
-        let [all, third] = &curves.curves[..] else {
+        let [all, third] = curves.curves() else {
             panic!("{curves:?}");
         };
         assert_eq!((&*all.name, &*third.name), ("x", "every third"));
@@ -164,12 +203,12 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number_stays_visible_in_a_bin() {
-        let mut curves = NoteCurves::new(0);
+        let mut curves = RunNotes::new(0);
         for superstep in 0..4000_u64 {
             let value = if superstep == 7 { f64::NAN } else { 1.0 };
             curves.add(superstep, &notes(&[("x", value)]));
         }
-        let curve = &curves.curves[0];
+        let curve = &curves.curves()[0];
         let undefined = curves
             .bins(curve, 4000)
             .filter(|(_, values)| values.min.is_nan());
@@ -179,12 +218,39 @@ mod tests {
 
     #[test]
     fn a_run_with_many_names_keeps_the_first() {
-        let mut curves = NoteCurves::new(0);
+        let mut curves = RunNotes::new(0);
         for superstep in 0..100 {
             curves.add(superstep, &notes(&[(&format!("note {superstep}"), 1.0)]));
         }
-        let names: Vec<&str> = curves.iter().map(|curve| &*curve.name).collect();
-        assert_eq!((names.len(), names[0]), (NAMES, "note 0"));
-        assert!(curves.has_more());
+        let names: Vec<&str> = curves.curves().iter().map(|curve| &*curve.name).collect();
+        assert_eq!((names.len(), names[0]), (CURVES, "note 0"));
+        assert!(curves.has_more_than_curves() && !curves.has_more());
+    }
+
+    #[test]
+    fn a_note_has_its_first_and_last_superstep_and_its_extremes() {
+        let mut reading = RunNotes::new(0);
+        reading.add(
+            3,
+            &notes(&[("residual", 8.0), ("residual", 4.0), ("mass", 1.0)]),
+        );
+        reading.add(4, &Notes::default());
+        reading.add(5, &notes(&[("residual", 0.5), ("residual", 0.25)]));
+        let json = serde_json::to_value(reading.reports()).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!([
+                {
+                    "name": "mass", "supersteps": 1, "first": {"superstep": 3, "note": 1.0},
+                    "last": {"superstep": 3, "note": 1.0}, "all": 1.0
+                },
+                {
+                    "name": "residual", "supersteps": 2,
+                    "first": {"superstep": 3, "note": {"count": 2, "sum": 12.0, "min": 4.0, "max": 8.0}},
+                    "last": {"superstep": 5, "note": {"count": 2, "sum": 0.75, "min": 0.25, "max": 0.5}},
+                    "all": {"count": 4, "sum": 12.75, "min": 0.25, "max": 8.0}
+                }
+            ])
+        );
     }
 }

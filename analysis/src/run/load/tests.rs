@@ -2,7 +2,7 @@ use super::*;
 use bsp::{Round, SetId};
 use record::Run;
 
-use crate::view::Sets;
+use crate::run::places::Sets;
 
 mod bins {
     use super::*;
@@ -71,7 +71,7 @@ mod load {
     use bsp::{Rank, Round, SetId};
     use record::{Evaluation, Hosts};
 
-    use crate::view::Sets;
+    use crate::run::places::Sets;
 
     fn run(hosts: usize, placement: &[usize]) -> Run {
         let names: Vec<String> = (0..hosts).map(|host| format!("h{host}")).collect();

@@ -6,7 +6,7 @@ use bsp::HostId;
 use bsp::numbers::{length, position};
 use record::{Evaluated, Run, Superstep};
 
-use crate::view::{Placement, Sets};
+use crate::run::places::{Placement, Sets};
 
 /// Consecutive supersteps. Seconds are sums over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

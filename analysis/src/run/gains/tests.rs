@@ -1,20 +1,17 @@
 use super::*;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use bsp::units::{Instant, Seconds};
+use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use experiments::CallSummary;
-use record::{Extent, Migration, ResumedRun, Run};
-
-use crate::explain::history::{Baseline, Ending, Rules};
+use record::{Migration, ResumedRun};
 
 fn seconds(value: f64) -> Seconds {
     Seconds::new(value).unwrap()
 }
 
 /// A call that cost a second, with or without a migration.
-fn call(superstep: u64, moved: bool) -> ExplainedCall {
+fn call(superstep: u64, moved: bool) -> RunCall {
     let migration = Migration {
         rank: Rank(0),
         from: HostId(0),
@@ -25,7 +22,7 @@ fn call(superstep: u64, moved: bool) -> ExplainedCall {
         cost: seconds(0.5),
         per_byte: None,
     };
-    ExplainedCall {
+    RunCall {
         summary: CallSummary {
             superstep,
             at: 0.0,
@@ -45,18 +42,25 @@ fn call(superstep: u64, moved: bool) -> ExplainedCall {
         predicted_seconds: 0.5,
         remaining: None,
         asked: None,
+        slowest: [None; 2],
+        payback: None,
     }
 }
 
-fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
-    let duration = |seconds: &f64| SuperstepTimes {
-        seconds: *seconds,
-        slowest: Rank(0),
-        computation: *seconds,
-        mean: None,
-    };
+/// The times of the supersteps of a run, with its calls, and those of scenario i if it is known.
+struct History {
+    times: Vec<f64>,
+    calls: Vec<RunCall>,
+    alone: Option<Vec<f64>>,
+    run: Run,
+    rules: Rules,
+}
+
+fn history(times: &[f64], calls: Vec<RunCall>) -> History {
     History {
-        folder: PathBuf::new(),
+        times: times.to_vec(),
+        calls,
+        alone: None,
         run: Run {
             schema: String::new(),
             scenario: "iii".to_owned(),
@@ -64,32 +68,39 @@ fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
             hosts: Vec::new(),
             members: Vec::new(),
             placement: vec!["a".to_owned()],
-            round: bsp::Round::SUPERSTEP,
+            round: Round::SUPERSTEP,
             resumed: None,
             view: None,
         },
-        supersteps: times.iter().map(duration).collect(),
-        baseline: None,
-        unusable: None,
-        calls,
-        joins: Vec::new(),
-        checkpoints: None,
-        dealt: Vec::new(),
-        notes: Default::default(),
-        end: Ending {
-            failure: None,
-            extent: Extent {
-                is_complete: true,
-                has_end: true,
-                supersteps: 0,
-                is_torn: false,
-            },
-            seconds: Instant::START,
-            attainable: None,
-            supersteps: 0,
-        },
         rules: Rules::default(),
-        kept: None,
+    }
+}
+
+impl History {
+    fn gains(&self) -> Gains {
+        let mut reading = GainReading::new(&self.run, &self.rules, self.alone.is_some());
+        let mut calls = self.calls.iter().enumerate().peekable();
+        let mut alone = self.alone.iter().flatten().copied();
+        for (superstep, time) in (self.run.first_superstep()..).zip(&self.times) {
+            while let Some((index, call)) =
+                calls.next_if(|(_, call)| call.summary.superstep == superstep)
+            {
+                reading.call(index, call);
+            }
+            reading.elapse(*time, alone.next());
+        }
+        calls.for_each(|(index, call)| reading.call(index, call));
+        reading.end()
+    }
+
+    fn payback(&self, index: usize) -> Option<Payback> {
+        let paybacks = self.gains().paybacks;
+        let mut of_call = paybacks.into_iter().filter(|(call, _)| *call == index);
+        of_call.next().map(|(_, payback)| payback)
+    }
+
+    fn balance(&self) -> Option<Balance> {
+        self.gains().balance
     }
 }
 
@@ -102,31 +113,26 @@ fn supersteps_of_a_run_that_resumes_are_counted_from_its_first() {
         incarnation: 1,
         superstep: 100,
     });
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert_eq!(payback.paid_after, Some(2));
-    assert_eq!(means_around_moves(&history), Some((2.0, 1.5)));
-    let supersteps = history.supersteps.clone();
-    history.baseline = Some(Baseline {
-        folder: PathBuf::new(),
-        supersteps,
-        end: None,
-    });
-    assert_eq!(Balance::of(&history).unwrap().paid_by, None);
+    assert_eq!(history.gains().around_moves, Some((2.0, 1.5)));
+    history.alone = Some(times.to_vec());
+    assert_eq!(history.balance().unwrap().paid_by, None);
 }
 
 #[test]
 fn a_migration_is_paid_when_the_saving_reaches_the_cost() {
     let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
     let history = history(&times, vec![call(2, true), call(4, false)]);
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert_eq!(payback.paid_after, Some(2));
     assert_eq!(payback.next_move, None);
     assert!((payback.gain() - 0.5).abs() < 1e-12);
     assert!((payback.saved_seconds - 2.0).abs() < 1e-12);
-    assert_eq!(Payback::of(&history, 1), None);
+    assert_eq!(history.payback(1), None);
     // Whether the load changed is not known.
-    assert_eq!(Balance::of(&history), None);
-    let (before, after) = means_around_moves(&history).unwrap();
+    assert_eq!(history.balance(), None);
+    let (before, after) = history.gains().around_moves.unwrap();
     assert!((before - after - 0.5).abs() < 1e-12);
 }
 
@@ -134,7 +140,7 @@ fn a_migration_is_paid_when_the_saving_reaches_the_cost() {
 fn savings_after_the_next_migration_do_not_count() {
     let times = [2.0, 2.0, 1.9, 1.9, 0.5, 0.5];
     let history = history(&times, vec![call(2, true), call(4, true)]);
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert_eq!((payback.paid_after, payback.next_move), (None, Some(4)));
     assert_eq!(payback.supersteps, 2);
     assert!((payback.saved_seconds - 0.2).abs() < 1e-12);
@@ -145,7 +151,7 @@ fn a_migrants_payment_counts_in_the_sum_but_not_in_the_mean() {
     let times = [2.0, 2.0, 4.0, 1.0, 1.0];
     let mut history = history(&times, vec![call(2, true)]);
     history.rules.migrant_pays = true;
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert!((payback.gain() - 1.0).abs() < 1e-12);
     assert!(payback.saved_seconds.abs() < 1e-12);
     assert_eq!(payback.paid_after, None);
@@ -155,39 +161,21 @@ fn a_migrants_payment_counts_in_the_sum_but_not_in_the_mean() {
 fn scenario_i_is_the_basis_if_its_record_exists() {
     let times = [1.0, 1.0, 2.0, 2.0];
     let mut history = history(&times, vec![call(2, true)]);
-    let longer = |duration: &SuperstepTimes| SuperstepTimes {
-        seconds: duration.seconds * 2.0,
-        ..*duration
-    };
-    let supersteps = history.supersteps.iter().map(longer).collect();
-    history.baseline = Some(Baseline {
-        folder: PathBuf::new(),
-        supersteps,
-        end: None,
-    });
-    let balance = Balance::of(&history).unwrap();
+    history.alone = Some(times.map(|time| time * 2.0).to_vec());
+    let balance = history.balance().unwrap();
     assert_eq!(balance.against, Against::ScenarioI);
     assert!((balance.net_seconds.unwrap() - 5.0).abs() < 1e-12);
     assert_eq!(balance.paid_by, Some(3));
 }
 
-/// Supersteps of scenario i.
-fn alone(times: &[f64]) -> Option<Baseline> {
-    Some(Baseline {
-        folder: PathBuf::new(),
-        supersteps: history(times, Vec::new()).supersteps,
-        end: None,
-    })
-}
-
 #[test]
 fn supersteps_that_shorten_without_a_migration_are_no_saving() {
     let mut history = history(&[8.0, 6.0, 4.0, 2.0], vec![call(2, true)]);
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert_eq!(payback.against, Against::Before);
     assert!((payback.saved_seconds - 8.0).abs() < 1e-12);
-    history.baseline = alone(&[8.0, 6.0, 4.5, 2.25]);
-    let payback = Payback::of(&history, 0).unwrap();
+    history.alone = Some([8.0, 6.0, 4.5, 2.25].to_vec());
+    let payback = history.payback(0).unwrap();
     assert_eq!(payback.against, Against::ScenarioI);
     assert!((payback.before_seconds - 7.0).abs() < 1e-12);
     assert!((payback.otherwise_seconds - 3.375).abs() < 1e-12);
@@ -203,29 +191,29 @@ fn the_supersteps_that_both_runs_have_are_compared() {
         (&[2.0, 2.0, 2.0][..], 3, 0.0),
         (&[2.0, 2.0, 2.0, 2.0, 2.0], 4, 1.0),
     ] {
-        history.baseline = alone(times);
-        let balance = Balance::of(&history).unwrap();
+        history.alone = Some(times.to_vec());
+        let balance = history.balance().unwrap();
         assert_eq!(balance.supersteps, supersteps);
         assert!(
             (balance.net_seconds.unwrap() - net).abs() < 1e-12,
             "{balance:?}"
         );
         assert!((balance.otherwise_seconds.unwrap() - 2.0).abs() < 1e-12);
-        let payback = Payback::of(&history, 0).unwrap();
+        let payback = history.payback(0).unwrap();
         assert_eq!(payback.supersteps, supersteps - 2);
     }
     // Nothing of scenario i after the move.
-    history.baseline = alone(&[2.0, 2.0]);
-    assert_eq!(Balance::of(&history), None);
-    assert_eq!(Payback::of(&history, 0), None);
+    history.alone = Some([2.0, 2.0].to_vec());
+    assert_eq!(history.balance(), None);
+    assert_eq!(history.payback(0), None);
 }
 
 #[test]
 fn growing_load_is_no_loss_beside_scenario_i() {
     let mut history = history(&[1.0, 2.0, 2.0, 3.0, 4.0], vec![call(2, true)]);
-    assert_eq!(Balance::of(&history), None);
-    history.baseline = alone(&[1.0, 2.0, 4.0, 6.0, 8.0]);
-    let balance = Balance::of(&history).unwrap();
+    assert_eq!(history.balance(), None);
+    history.alone = Some([1.0, 2.0, 4.0, 6.0, 8.0].to_vec());
+    let balance = history.balance().unwrap();
     assert!((balance.net_seconds.unwrap() - 8.0).abs() < 1e-12);
     assert!(balance.before_seconds < balance.after_seconds);
 }
@@ -234,12 +222,12 @@ fn growing_load_is_no_loss_beside_scenario_i() {
 fn savings_of_an_earlier_migration_are_not_counted_again() {
     let times = [8.0, 4.0, 2.0, 0.5];
     let mut history = history(&times, vec![call(1, true), call(2, true)]);
-    history.baseline = alone(&[8.0, 8.0, 4.0, 2.0]);
-    let first = Payback::of(&history, 0).unwrap();
+    history.alone = Some([8.0, 8.0, 4.0, 2.0].to_vec());
+    let first = history.payback(0).unwrap();
     assert!((first.saved_seconds - 4.0).abs() < 1e-12);
     assert_eq!(first.paid_after, Some(1));
     // Half of the time in scenario i was saved before: 2 and 1 seconds would have remained.
-    let second = Payback::of(&history, 1).unwrap();
+    let second = history.payback(1).unwrap();
     assert!((second.saved_seconds - 0.5).abs() < 1e-12);
     assert!((second.gain() - 0.25).abs() < 1e-12);
     assert_eq!(second.paid_after, None);
@@ -248,8 +236,8 @@ fn savings_of_an_earlier_migration_are_not_counted_again() {
 #[test]
 fn a_call_at_the_end_of_a_run_has_no_payback() {
     let history = history(&[2.0, 2.0], vec![call(2, true)]);
-    assert_eq!(Payback::of(&history, 0), None);
-    assert_eq!(Balance::of(&history), None);
+    assert_eq!(history.payback(0), None);
+    assert_eq!(history.balance(), None);
 }
 
 /// A run on real hosts whose rounds of three supersteps end with superstep 3, 6, …, and a call that moves a process
@@ -261,7 +249,7 @@ fn measured(call_after: u64, before: &[[f64; 3]], after: &[[f64; 3]]) -> History
     let mut history = history(&times, vec![call(call_after, true)]);
     history.calls[0].summary.cost_seconds = 0.1;
     history.calls[0].predicted_seconds = 0.05;
-    history.run.round = bsp::Round { length: 3, last: 0 };
+    history.run.round = Round { length: 3, last: 0 };
     history.rules.is_measured = true;
     history
 }
@@ -275,7 +263,7 @@ fn measured_moves_are_compared_by_medians_of_rounds_without_the_cold_ones() {
     // One spike of others changes no median.
     after[3][1] = 4000.0;
     let history = measured(28, &before, &after);
-    let balance = Balance::of(&history).unwrap();
+    let balance = history.balance().unwrap();
     // 43.1 ms and 30 ms a round: 13.1 / 3 ms are saved in each superstep, and 100 ms are paid after 22.9 of them.
     assert!((balance.before_seconds.unwrap() * 3e3 - 43.1).abs() < 1e-9);
     assert!((balance.after_seconds.unwrap() * 3e3 - 30.0).abs() < 1e-9);
@@ -288,15 +276,15 @@ fn measured_moves_are_compared_by_medians_of_rounds_without_the_cold_ones() {
          (median of 7 rounds of 3 supersteps) and 10 ms after the last (median of 20 rounds of 3 supersteps). If the \
          load has not changed, they had paid for themselves after 23 supersteps."
     );
-    let payback = Payback::of(&history, 0).unwrap();
+    let payback = history.payback(0).unwrap();
     assert_eq!(payback.paid_after, balance.paid_after);
     assert_eq!(payback.verdict, balance.verdict);
     assert!((payback.before_seconds * 3e3 - 43.1).abs() < 1e-9);
     // Scenario i on real hosts is another noisy run.
     let mut compared = measured(28, &before, &after);
-    compared.baseline = alone(&[1.0; 88]);
-    assert_eq!(Balance::of(&compared), Some(balance));
-    assert_eq!(Payback::of(&compared, 0), Some(payback));
+    compared.alone = Some([1.0; 88].to_vec());
+    assert_eq!(compared.balance(), Some(balance));
+    assert_eq!(compared.payback(0), Some(payback));
 }
 
 #[test]
@@ -304,13 +292,10 @@ fn few_or_noisy_rounds_give_no_verdict() {
     let after = [[4.0, 12.0, 14.0]; 20];
     // As reported: three rounds before the call after superstep 10.
     let history = measured(10, &[[5.6, 18.4, 19.1]; 3], &after);
-    let balance = Balance::of(&history).unwrap();
+    let balance = history.balance().unwrap();
     assert_eq!((balance.paid_after, balance.net_seconds), (None, None));
     assert_eq!(balance.verdict, PaybackVerdict::Unknown);
-    assert_eq!(
-        Payback::of(&history, 0).unwrap().verdict,
-        PaybackVerdict::Unknown
-    );
+    assert_eq!(history.payback(0).unwrap().verdict, PaybackVerdict::Unknown);
     let sentence = balance.sentence(3);
     assert!(
         sentence
@@ -322,7 +307,7 @@ fn few_or_noisy_rounds_give_no_verdict() {
         .map(|index| [9.0 + 3.0 * f64::from(index % 3); 3])
         .collect();
     let before = [&[[90.0; 3]; 2], &noisy[..]].concat();
-    let balance = Balance::of(&measured(37, &before, &after)).unwrap();
+    let balance = measured(37, &before, &after).balance().unwrap();
     assert_eq!(balance.verdict, PaybackVerdict::Unknown);
     let sentence = balance.sentence(3);
     assert!(
@@ -335,7 +320,7 @@ fn few_or_noisy_rounds_give_no_verdict() {
         &[&[[90.0; 3]; 2], &[[4.0, 12.0, 14.0]; 7][..]].concat(),
         &[[40.0; 3]; 7],
     );
-    let balance = Balance::of(&lost).unwrap();
+    let balance = lost.balance().unwrap();
     assert_eq!(balance.verdict, PaybackVerdict::NotPaid);
     assert!(
         balance

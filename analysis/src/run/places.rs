@@ -1,136 +1,9 @@
-//! What a run looks like: its supersteps, its placement, the load of its hosts, its Sets and its notes, from one pass over its
-//! record.
-//!
-//! What is kept does not grow with the number of supersteps, except by the moves: supersteps are joined in [`Bins`], and
-//! hosts in [`HostRows`].
-
-mod load;
-mod notes;
+//! Where the processes of a run were, and the Sets of its hosts.
 
 use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank, SetId};
-use record::{Evaluated, Event, EventHeader, EventKind, Run};
-
-use crate::view::load::LoadReading;
-
-pub(crate) use load::{Bin, Bins, Load, LoadBin};
-pub(crate) use notes::{NoteCurve, NoteCurves};
-
-/// What a run looks like.
-#[derive(Debug)]
-pub(crate) struct View {
-    /// The start of the run.
-    pub(crate) run: Run,
-    /// The superstep after the last one.
-    pub(crate) end: u64,
-    /// Its supersteps.
-    pub(crate) bins: Bins,
-    /// Where its processes were.
-    pub(crate) placement: Placement,
-    /// The load of its hosts.
-    pub(crate) load: Load,
-    /// Its Sets.
-    pub(crate) sets: Sets,
-    /// What its processes noted.
-    pub(crate) notes: NoteCurves,
-}
-
-/// A record that is being read.
-#[derive(Clone, Debug)]
-pub(crate) struct ViewReading {
-    run: Run,
-    end: u64,
-    bins: Bins,
-    placement: Placement,
-    load: LoadReading,
-    sets: Sets,
-    notes: NoteCurves,
-}
-
-impl ViewReading {
-    /// Nothing but the head of a record has been read.
-    pub(crate) fn new(run: Run) -> Self {
-        let first = run.first_superstep();
-        let placement = Placement::new(&run);
-        Self {
-            end: first,
-            bins: Bins::new(first),
-            load: LoadReading::new(&run, &placement),
-            sets: Sets::new(&run),
-            notes: NoteCurves::new(first),
-            placement,
-            run,
-        }
-    }
-
-    /// Whether [`Self::take`] takes anything from an event.
-    pub(crate) fn needs(header: EventHeader) -> bool {
-        matches!(
-            header.kind,
-            EventKind::Superstep | EventKind::Evaluated | EventKind::Join | EventKind::Call
-        )
-    }
-
-    /// The next event has been read.
-    pub(crate) fn take(&mut self, event: &Event) {
-        match event {
-            Event::Superstep(superstep) => {
-                self.end = superstep.index + 1;
-                self.bins.push(superstep);
-                self.load.elapse(superstep, &self.placement);
-                self.notes.add(superstep.index, &superstep.notes);
-            }
-            Event::Evaluated(evaluated) => {
-                self.sets.evaluate(evaluated);
-                self.load.evaluate(evaluated);
-            }
-            Event::Call(call) => {
-                self.bins.charge(call.cost.get());
-                self.load.settle(&self.placement);
-                let moved = call.migrations.iter().map(|moved| (moved.rank, moved.to));
-                self.placement.change(call.superstep, moved);
-                self.load.change(&self.placement);
-            }
-            Event::Join(join) if join.joined => {
-                self.bins.charge((join.ended - join.at).get());
-                self.load.settle(&self.placement);
-                let moved = join.processes.iter().map(|rank| (*rank, join.host));
-                self.placement.change(join.superstep, moved);
-                self.load.change(&self.placement);
-            }
-            _ => {}
-        }
-    }
-
-    /// All events have been read.
-    pub(crate) fn end(mut self) -> View {
-        self.bins.end();
-        self.load.settle(&self.placement);
-        let load = self.load.end(&self.run, &self.sets);
-        View {
-            run: self.run,
-            end: self.end,
-            bins: self.bins,
-            placement: self.placement,
-            load,
-            sets: self.sets,
-            notes: self.notes,
-        }
-    }
-}
-
-impl View {
-    /// The superstep with which the run begins.
-    pub(crate) fn first(&self) -> u64 {
-        self.run.first_superstep()
-    }
-
-    /// The name of a host.
-    pub(crate) fn host(&self, host: HostId) -> &str {
-        &self.run.hosts[host.index()]
-    }
-}
+use record::{Evaluated, Run};
 
 /// Where processes were: where they began, and every move.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,7 +42,7 @@ pub(crate) struct Segment {
 
 impl Placement {
     /// The placement at the start of `run`.
-    fn new(run: &Run) -> Self {
+    pub(crate) fn new(run: &Run) -> Self {
         let hosts = (0..).map(HostId);
         let ids: BTreeMap<&str, HostId> = run.hosts.iter().map(String::as_str).zip(hosts).collect();
         // The reader of records has checked the names.
@@ -184,7 +57,7 @@ impl Placement {
     }
 
     /// Processes are on other hosts from `superstep` on.
-    fn change(&mut self, superstep: u64, moved: impl Iterator<Item = (Rank, HostId)>) {
+    pub(super) fn change(&mut self, superstep: u64, moved: impl Iterator<Item = (Rank, HostId)>) {
         for (rank, to) in moved {
             let from = std::mem::replace(&mut self.now[rank.index()], to);
             self.moves.push(Move {
@@ -280,7 +153,7 @@ pub(crate) struct Flow {
 
 impl Sets {
     /// What the head of a record says.
-    fn new(run: &Run) -> Self {
+    pub(crate) fn new(run: &Run) -> Self {
         let mut of_hosts: Vec<Option<SetId>> = run.sets_of_hosts().map(Some).collect();
         if let [_only] = &run.sets[..] {
             of_hosts.resize(run.hosts.len(), Some(SetId(0)));
@@ -294,7 +167,7 @@ impl Sets {
     }
 
     /// A Set has evaluated its processes.
-    fn evaluate(&mut self, evaluated: &Evaluated) {
+    pub(super) fn evaluate(&mut self, evaluated: &Evaluated) {
         let hosts = evaluated.hosts.iter().flat_map(|hosts| hosts.ids());
         for host in hosts {
             if let Some(set) = self.of_hosts.get_mut(host.index()) {
@@ -364,4 +237,4 @@ impl Sets {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
