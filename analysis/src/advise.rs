@@ -20,7 +20,7 @@ use crate::compare::statistics::mean;
 use crate::compare::{Pair, Results, Verdict, on_each};
 use crate::run::{RunModel, Scope};
 
-pub use report::{Recommendation, Report, text};
+pub use report::{Recommendation, Report};
 pub use rescheduled::{Advice, AdvisedReport, Evidence, Settings, advice};
 
 /// The advice about the record in `folder`.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use protocol::identity::{Holder, ListedCertificate, Serial, Validity, date};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
-use crate::text::Layout;
+use crate::document::{Answer, Document, Part, Table, csv_of_fields};
 
 /// Certificates at a point in time.
 #[derive(Debug, Serialize)]
@@ -109,16 +109,18 @@ impl Report {
             .collect();
         said.into_iter().collect()
     }
+}
 
+impl Answer for Report {
     /// The certificates as a table, each once, however many files have it.
-    pub fn text(&self, layout: Layout) -> String {
+    fn document(&self) -> Document {
         let mut seen = BTreeSet::new();
         let rows: Vec<&Row> = self
             .certificates
             .iter()
             .filter(|row| seen.insert(&row.sha256))
             .collect();
-        let mut text = layout.columns(
+        let table = Table::of(
             &rows,
             &[
                 ("file", &|row| row.file.clone()),
@@ -130,27 +132,19 @@ impl Report {
                 ("days", &|row| row.days_left.to_string()),
                 ("", &|row| row.state.to_owned()),
             ],
-            &[4, 3, 6, 0],
         );
-        text.push_str("\nSHA-256:\n");
         let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
-        for row in rows {
-            text.push_str(&format!("  {:width$}  {}\n", row.label(), row.sha256));
-        }
-        text
+        let digest = |row: &&Row| format!("{:width$}  {}", row.label(), row.sha256);
+        let digests = rows.iter().map(digest).collect();
+        Document::of([
+            Part::Table(table.dispensing(&[4, 3, 6, 0])),
+            Part::List("SHA-256".to_owned(), digests),
+        ])
     }
 
     /// One row per certificate and file.
-    ///
-    /// # Errors
-    ///
-    /// If a row cannot be written.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for row in &self.certificates {
-            table.push(row)?;
-        }
-        table.text()
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        csv_of_fields::<Self, _>(provenance, &self.certificates)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::known_best::{KnownBest, file_of};
 pub use arguments::{Claim, Contender, Seeds};
 pub use ledger::Ledger;
 pub use live::{LiveCase, LiveComparison, LiveConditions, OrderedRun};
-pub use report::{CheckedClaim, Report, Row, chart, text};
+pub use report::{CheckedClaim, Report, Row, chart};
 pub use results::{
     Blocks, DoneRun, FailedRun, Outcome, Overall, Pair, Results, Run, Subject, Summary, Verdict,
 };

@@ -15,18 +15,18 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 use model::Potential;
 use record::{Evaluation, Run};
 
+use crate::document::{Columns, push};
 use crate::explain::call::Terms;
 use crate::live::view_sentence;
 use crate::run::{
     self as runs, Detail, Disposition, KeptFindings, PaybackVerdict, RunModel, Scope,
 };
 use crate::sentences;
-use crate::text::{Columns, push};
 
-pub use report::{Explanation, text};
+pub use report::Explanation;
 
 pub(crate) use moves::MoveReport;
-pub(crate) use report::{Sheet, answer_page, call_line, table};
+pub(crate) use report::call_line;
 pub(crate) use run::verdict;
 
 /// What the moves of a call saved until the next moves, or until the end of the run.

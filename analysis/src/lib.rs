@@ -6,6 +6,7 @@ pub mod advise;
 pub mod certificates;
 pub mod chart;
 pub mod compare;
+pub mod document;
 pub mod explain;
 pub mod export;
 pub mod known_best;

@@ -7,18 +7,19 @@ use bsp::units::{Bytes, Seconds};
 use experiments::record::Manifest;
 use experiments::submission::scenario;
 use experiments::{
-    Failure, PreparedExperiment, Published, Registry, RunReport, Scenario, TransferReport,
-    record_name,
+    CsvTable, Failure, PreparedExperiment, Provenance, Published, Registry, RunReport, Scenario,
+    TransferReport, csv_of_run, record_name,
 };
 use record::{Event, LostHost, ResumedRun, Run, ViewChange};
 use serde::Serialize;
 
 use crate::advise::{Advice, Settings, advice};
+use crate::document::{Answer, Document, Table};
 use crate::explain::MoveReport;
 use crate::run::{Balance, RunReading, Scope};
 use crate::sentences;
-use crate::simulate::shortened;
-use crate::text::{Layout, counted, data, duration, rounded};
+use crate::simulate::{more_rows, shortened};
+use crate::text::{counted, data, duration, rounded};
 
 /// Results of a run on real hosts, for `--format json`.
 #[derive(Debug, Serialize)]
@@ -305,15 +306,17 @@ impl Report {
     pub const fn run(&self) -> &RunReport {
         &self.run
     }
+}
 
-    /// For people.
-    pub fn text(&self, layout: Layout) -> String {
+impl Answer for Report {
+    fn document(&self) -> Document {
         let processes = index(self.processes);
         let first = self.resumed.as_ref().map_or(0, |resumed| resumed.superstep);
         let supersteps = self.run.supersteps.saturating_sub(first);
         let supersteps = position(supersteps);
-        let mut text = format!(
-            "{} of {} on {} in {} under {}: {} in {}\n\n",
+        let mut document = Document::default();
+        document.say(format!(
+            "{} of {} on {} in {} under {}: {} in {}",
             counted(processes, "process"),
             self.workload,
             counted(self.hosts.len(), "host"),
@@ -321,68 +324,59 @@ impl Report {
             self.policy,
             counted(supersteps, "superstep"),
             duration(self.run.seconds),
-        );
+        ));
         let views = self.views.iter().flat_map(|views| &views.views);
         let later: Vec<&String> = views.filter_map(|view| view.sentence.as_ref()).collect();
         if later.is_empty()
             && let Some(resumed) = &self.resumed
         {
-            text.push_str(&format!("{}\n\n", sentences::resumed(resumed)));
+            document.say(sentences::resumed(resumed));
         }
         for sentence in later {
-            text.push_str(&format!("{sentence}\n\n"));
+            document.say(sentence);
         }
         for join in &self.run.joins {
-            text.push_str(&format!("{}\n\n", sentences::joined(join)));
+            document.say(sentences::joined(join));
         }
         let rows = self.run.calls.iter().flat_map(|call| {
             let migrations = call.migrations.iter();
             migrations.map(move |migration| (&call.summary, migration))
         });
-        let rows: Vec<_> = rows.collect();
-        if rows.is_empty() {
+        let table = Table::of(
+            rows,
+            &[
+                ("after", &|(call, _)| call.superstep.to_string()),
+                ("process", &|(_, moved)| moved.step.process.clone()),
+                ("from", &|(_, moved)| moved.step.from.clone()),
+                ("to", &|(_, moved)| moved.step.to.clone()),
+                ("t1 ms", &|(_, moved)| rounded(moved.t1 * 1e3, 3)),
+                ("t2 ms", &|(_, moved)| rounded(moved.t2 * 1e3, 3)),
+                ("call ms", &|(call, _)| rounded(call.cost_seconds * 1e3, 3)),
+            ],
+        );
+        if table.rows().is_empty() {
             let calls = counted(self.run.calls.len(), "call");
-            text.push_str(&format!("No process moved in {calls}.\n"));
+            document.say(format!("No process moved in {calls}."));
         } else {
-            let (shown, more) = layout.cut(rows.len(), ROWS);
-            text.push_str(&layout.columns(
-                &rows[..shown],
-                &[
-                    ("after", &|(call, _)| call.superstep.to_string()),
-                    ("process", &|(_, moved)| moved.step.process.clone()),
-                    ("from", &|(_, moved)| moved.step.from.clone()),
-                    ("to", &|(_, moved)| moved.step.to.clone()),
-                    ("t1 ms", &|(_, moved)| rounded(moved.t1 * 1e3, 3)),
-                    ("t2 ms", &|(_, moved)| rounded(moved.t2 * 1e3, 3)),
-                    ("call ms", &|(call, _)| rounded(call.cost_seconds * 1e3, 3)),
-                ],
-                &[4, 5, 6],
-            ));
-            if 0 < more {
-                text.push_str(&format!(
-                    " … {more} more; --all or --format json shows all of them\n"
-                ));
-            }
+            document.table(table.dispensing(&[4, 5, 6]).cut(ROWS, more_rows));
         }
-        if let Some(sentence) = self.run.transfers.as_ref().and_then(transfers) {
-            text.push_str(&format!("\n{sentence}\n"));
+        let sentences = [
+            self.run.transfers.as_ref().and_then(transfers),
+            self.run.checkpoints.as_ref().map(sentences::checkpoints),
+            self.payback.map(|payback| payback.sentence(self.round)),
+            self.simulation.as_ref().map(SimulationReport::sentence),
+            self.run.verified.as_deref().map(shortened),
+        ];
+        let advice = self.advice.iter().map(Advice::sentence);
+        for sentence in sentences.into_iter().flatten().chain(advice) {
+            document.say(sentence);
         }
-        if let Some(checkpoints) = &self.run.checkpoints {
-            text.push_str(&format!("\n{}\n", sentences::checkpoints(checkpoints)));
-        }
-        if let Some(payback) = &self.payback {
-            text.push_str(&format!("\n{}\n", payback.sentence(self.round)));
-        }
-        if let Some(simulation) = &self.simulation {
-            text.push_str(&format!("\n{}\n", simulation.sentence()));
-        }
-        if let Some(verified) = &self.run.verified {
-            text.push_str(&format!("\n{}\n", shortened(verified)));
-        }
-        for advice in &self.advice {
-            text.push_str(&format!("\n{}\n", advice.sentence()));
-        }
-        text
+        document
+    }
+
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let table = CsvTable::new(Self::SCHEMA, provenance);
+        csv_of_run(table, [&self.run])
     }
 }
 

@@ -8,11 +8,10 @@ mod timeline;
 mod views;
 
 use bsp::{HostId, SetId};
-use experiments::{CsvTable, Failure, Provenance};
 
 use crate::chart::Mark;
+use crate::document::Table;
 use crate::run::RunModel;
-use crate::text::{Columns, cells};
 
 pub(crate) use hosts::{hosts, load};
 pub(crate) use notes::notes;
@@ -26,44 +25,8 @@ pub(crate) use views::JobViews;
 pub(crate) struct Picture {
     /// As SVG.
     pub(crate) svg: String,
-    /// The data.
+    /// The data. Where columns are `from` and `to`, a row is about the supersteps from the one to before the other.
     pub(crate) table: Table,
-}
-
-/// Rows under a header. Where the header has `from` and `to`, a row is about the supersteps from the one to before the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    /// Names of the columns.
-    pub(crate) header: Vec<&'static str>,
-    /// Each with a cell for every column.
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// The table of `rows`: of each column its name, and the cell of a row.
-    pub(crate) fn of<R>(
-        rows: impl IntoIterator<Item = R>,
-        columns: &Columns<'static, '_, R, String>,
-    ) -> Self {
-        Self {
-            header: columns.iter().map(|(name, _)| *name).collect(),
-            rows: cells(rows, columns),
-        }
-    }
-
-    /// The table as CSV, after what made it.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let header = self.header.iter().copied();
-        let mut table = CsvTable::with_header(SCHEMA, provenance, header)?;
-        for row in &self.rows {
-            table.push(row)?;
-        }
-        table.text()
-    }
 }
 
 /// Whether supersteps are drawn over a logarithmic axis: all moves are in the first tenth of a long run.
@@ -81,7 +44,7 @@ fn is_at_start(length: u64, last_move: Option<u64>) -> bool {
 }
 
 /// Name and version of the form of all tables.
-const SCHEMA: &str = "migbsp.report/1";
+pub(crate) const SCHEMA: &str = "migbsp.report/1";
 
 /// The colour of every Set: the same in all runs of a platform with few Sets. If more Sets have processes than there are colours,
 /// the others share the last one.

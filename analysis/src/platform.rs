@@ -4,11 +4,12 @@ mod flows;
 
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 use simulator::{Host, NetworkModel, Platform};
 
-use crate::text::{Layout, maybe, without_zeros};
+use crate::document::{Answer, Document, Table, csv_of_fields};
+use crate::text::{maybe, without_zeros};
 
 pub use flows::{Flows, whole_bytes};
 
@@ -81,9 +82,10 @@ impl PlatformView {
             warnings: platform.warnings().to_vec(),
         }
     }
+}
 
-    /// Tables for people.
-    pub fn text(&self, layout: Layout) -> String {
+impl Answer for PlatformView {
+    fn document(&self) -> Document {
         let giga = |speed: f64| format!("{}", speed / 1e9);
         let speed = |set: &&SetView| {
             if set.speed_min < set.speed_max {
@@ -92,7 +94,7 @@ impl PlatformView {
                 giga(set.speed_min)
             }
         };
-        let mut text = layout.columns(
+        let sets = Table::of(
             &self.sets,
             &[
                 ("Set", &|set| set.name.clone()),
@@ -102,12 +104,10 @@ impl PlatformView {
                 ("profiles", &|set| set.profiles.to_string()),
                 ("names", &|set| format!("{} .. {}", set.first, set.last)),
             ],
-            &[5, 4, 2],
         );
-        text.push('\n');
         let few = self.sets.len() <= SETS_PAIRED;
         let shown = |route: &&RouteView| few || route.from == route.to;
-        text.push_str(&layout.columns(
+        let routes = Table::of(
             self.routes.iter().filter(shown),
             &[
                 ("from", &|route| route.from.clone()),
@@ -119,35 +119,29 @@ impl PlatformView {
                     mega(route.bandwidth_bytes_per_second)
                 }),
             ],
-            &[],
-        ));
+        );
+        let mut document = Document::default();
+        document.table(sets.dispensing(&[5, 4, 2]));
+        document.table(routes);
         if self.routes.iter().any(|route| 0.0 < route.latency_seconds) {
-            text.push_str(&format!(
-                "\nlv08: the latency that messages have under `network.model = \"lv08\"`, the default: {} times that \
-                 of the links.\n",
+            document.say(format!(
+                "lv08: the latency that messages have under `network.model = \"lv08\"`, the default: {} times that \
+                 of the links.",
                 NetworkModel::Lv08.latency_factor()
             ));
         }
         if !few {
-            text.push_str("\nThe routes between the Sets are in --format json.\n");
+            document.say("The routes between the Sets are in --format json.");
         }
         for warning in &self.warnings {
-            text.push_str(&format!("\nwarning: {warning}\n"));
+            document.say(format!("warning: {warning}"));
         }
-        text
+        document
     }
 
     /// A row per Set.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for set in &self.sets {
-            table.push(set)?;
-        }
-        table.text()
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        csv_of_fields::<Self, _>(provenance, &self.sets)
     }
 }
 

@@ -5,21 +5,23 @@ use bsp::numbers::index;
 use experiments::{Report, RunReport, Scenario};
 use simulator::Platform;
 
+use crate::document::{Document, Table};
 use crate::sentences;
-use crate::text::{Layout, TimeUnit, counted, maybe, rounded, significant};
+use crate::text::{TimeUnit, counted, maybe, rounded, significant};
 
 /// The scenarios, the calls with migrations, and the gain.
-pub fn text(report: &Report, layout: Layout) -> String {
+pub fn document(report: &Report) -> Document {
     let processes = index(report.processes);
-    let mut text = format!(
-        "{} of {} on {} ({} in {}), seed {}\n\n",
+    let mut document = Document::default();
+    document.say(format!(
+        "{} of {} on {} ({} in {}), seed {}",
         counted(processes, "process"),
         report.workload,
         report.platform,
         counted(report.hosts, "host"),
         counted(report.sets, "Set"),
         report.seed
-    );
+    ));
     let alone = report.run(Scenario::I);
     let unit = TimeUnit::of(report.runs.iter().map(|run| run.seconds));
     let headers = [
@@ -30,27 +32,25 @@ pub fn text(report: &Report, layout: Layout) -> String {
         "calls",
         "migrations",
     ];
-    text.push_str(&layout.table(
-        &headers,
-        report.runs.iter().map(|run| scenario_row(run, alone, unit)),
-    ));
+    let rows = report.runs.iter().map(|run| scenario_row(run, alone, unit));
+    document.table(Table::new(headers, rows));
     for sentence in verified(report) {
-        text.push_str(&format!("\n{}\n", shortened(sentence)));
+        document.say(shortened(sentence));
     }
     if let Some(moving) = report.run(Scenario::Iii) {
-        text.push_str(&calls(moving, layout));
+        calls(&mut document, moving);
     }
     let last = report.runs.last();
     for join in last.iter().flat_map(|run| &run.joins) {
-        text.push_str(&format!("\n{}\n", sentences::joined(join)));
+        document.say(sentences::joined(join));
     }
     if let Some(checkpoints) = last.and_then(|run| run.checkpoints.as_ref()) {
-        text.push_str(&format!("\n{}\n", sentences::checkpoints(checkpoints)));
+        document.say(sentences::checkpoints(checkpoints));
     }
     for sentence in [verdict(report), price(report)].into_iter().flatten() {
-        text.push_str(&format!("\n{sentence}\n"));
+        document.say(sentence);
     }
-    text
+    document
 }
 
 /// The outputs' descriptions, each different one once; migrations change no output, so there is one at most.
@@ -90,15 +90,16 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>, unit: TimeUnit) -> V
     ]
 }
 
-fn calls(run: &RunReport, layout: Layout) -> String {
+fn calls(document: &mut Document, run: &RunReport) {
     if run.migrations() == 0 {
-        return match run.calls.len() {
-            0 => "\nNo call was held: the run ended before the first one was due.\n".to_owned(),
+        document.say(match run.calls.len() {
+            0 => "No call was held: the run ended before the first one was due.".to_owned(),
             calls => {
                 let calls = counted(calls, "call");
-                format!("\nNo process moved in {calls} of scenario iii.\n")
+                format!("No process moved in {calls} of scenario iii.")
             }
-        };
+        });
+        return;
     }
     let migrations = run.calls.iter().flat_map(|call| &call.migrations);
     let unit = TimeUnit::of(migrations.flat_map(|migration| {
@@ -149,19 +150,17 @@ fn calls(run: &RunReport, layout: Layout) -> String {
         "cost",
         "next call",
     ];
-    let (shown, more) = layout.cut(rows.len(), ROWS);
-    let rows = rows.into_iter().take(shown);
-    let mut text = format!(
-        "\nCalls of scenario iii with migrations (PM, t1, t2 and cost in {}):\n\n{}",
-        unit.heading(),
-        layout.reduced_table(&headers, rows, &[5, 6, 8, 4, 7])
+    let caption = format!(
+        "Calls of scenario iii with migrations (PM, t1, t2 and cost in {})",
+        unit.heading()
     );
-    if 0 < more {
-        text.push_str(&format!(
-            " … {more} more; --all or --format json shows all of them\n"
-        ));
-    }
-    text
+    let table = Table::new(headers, rows).captioned(caption);
+    document.table(table.dispensing(&[5, 6, 8, 4, 7]).cut(ROWS, more_rows));
+}
+
+/// What is said of the rows that a table leaves out.
+pub(crate) fn more_rows(more: usize) -> String {
+    format!(" … {more} more; --all or --format json shows all of them")
 }
 
 /// The gain of rescheduling, compared with the possible gain.

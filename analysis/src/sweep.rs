@@ -8,4 +8,4 @@ mod report;
 
 pub use grid::{Grid, Parameter, Point, RUNS_MAX, Shard, check_runs};
 pub use plan::{Merged, Plan, SweepFolder, check_folder, inputs, merge};
-pub use report::{Report, Row, Swept, SweptSummary, chart, chart_parameters, page, planned, text};
+pub use report::{Report, Row, Swept, SweptSummary, chart, chart_parameters, page, planned};

@@ -1,11 +1,7 @@
 //! Numbers, quantities and tables as text for people.
 
-use std::io::Write;
-
 use bsp::units::Bytes;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use experiments::{CsvTable, Failure, Provenance};
-use serde_json::Value;
 use textwrap::core::display_width;
 
 /// How much of a text for people is shown, and in which width.
@@ -60,17 +56,6 @@ impl Layout {
         text
     }
 
-    /// The table of `rows`: of each column its heading, and the cell of a row.
-    pub(crate) fn columns<R>(
-        self,
-        rows: impl IntoIterator<Item = R>,
-        columns: &Columns<'_, '_, R, String>,
-        dispensable: &[usize],
-    ) -> String {
-        let headers: Vec<&str> = columns.iter().map(|(header, _)| *header).collect();
-        self.reduced_table(&headers, cells(rows, columns), dispensable)
-    }
-
     /// A paragraph whose lines are broken for files: a terminal has its own.
     pub fn paragraph(self, text: &str) -> String {
         let ends = text.len() - text.trim_end_matches('\n').len();
@@ -108,50 +93,6 @@ impl Layout {
         let lines: Vec<String> = text.split('\n').map(wrap).collect();
         lines.join("\n")
     }
-}
-
-/// The cells of a table of `rows`: of each column its heading, and the cell of a row.
-pub(crate) fn cells<R>(
-    rows: impl IntoIterator<Item = R>,
-    columns: &Columns<'_, '_, R, String>,
-) -> Vec<Vec<String>> {
-    let row = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
-    rows.into_iter().map(row).collect()
-}
-
-/// The columns of a table: of each its name, and the cell of a row, as a text or as a value for CSV.
-pub(crate) type Columns<'n, 'a, R, C = Value> = [(&'n str, &'a dyn Fn(&R) -> C)];
-
-/// Appends a row to `table`, which has the header of `columns`.
-///
-/// # Errors
-///
-/// If its output refuses.
-pub(crate) fn push<R, W: Write>(
-    table: &mut CsvTable<W>,
-    columns: &Columns<'_, '_, R>,
-    row: &R,
-) -> Result<(), Failure> {
-    let cells: Vec<Value> = columns.iter().map(|(_, cell)| cell(row)).collect();
-    table.push(cells)
-}
-
-/// The table of `rows`, of the form `schema`.
-///
-/// # Errors
-///
-/// If the writer fails, which a buffer in memory does not.
-pub(crate) fn csv<R>(
-    (schema, provenance): (&'static str, &Provenance),
-    rows: impl IntoIterator<Item = R>,
-    columns: &Columns<'_, '_, R>,
-) -> Result<String, Failure> {
-    let header = columns.iter().map(|(name, _)| *name);
-    let mut table = CsvTable::with_header(schema, provenance, header)?;
-    for row in rows {
-        push(&mut table, columns, &row)?;
-    }
-    table.text()
 }
 
 /// The text of a value; nothing without one.

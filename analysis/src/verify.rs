@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Fault, Node, tree_of};
 
-use crate::text::{Layout, counted, csv};
+use crate::document::{Answer, Document, Table, csv};
+use crate::text::counted;
 
 /// Decides the calls of the run in `folder` again. Returns the comparison, and whether the run ended.
 ///
@@ -206,40 +207,6 @@ impl Report {
         let after = first.superstep;
         Some(format!("after superstep {after} {}", first.verdict()))
     }
-
-    /// A row per difference, and one per call without any.
-    ///
-    /// # Errors
-    ///
-    /// Never: rows are plain data.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let rows = self.calls.iter().flat_map(|call| {
-            let differences = call.differences.iter().map(Some);
-            let none = call.differences.is_empty().then_some(None);
-            differences
-                .chain(none)
-                .map(move |difference| (call, difference))
-        });
-        csv(
-            (Self::SCHEMA, provenance),
-            rows,
-            &[
-                ("superstep", &|(call, _)| call.superstep.into()),
-                ("processes", &|(call, _)| call.processes.into()),
-                ("candidates", &|(call, _)| call.candidates.into()),
-                ("moves", &|(call, _)| call.moves.into()),
-                ("what", &|(_, differs)| {
-                    differs.map(|found| &*found.what).into()
-                }),
-                ("recorded", &|(_, differs)| {
-                    differs.map(|found| &*found.recorded).into()
-                }),
-                ("recomputed", &|(_, differs)| {
-                    differs.map(|found| &*found.recomputed).into()
-                }),
-            ],
-        )
-    }
 }
 
 impl Published for Report {
@@ -282,51 +249,82 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The report as text.
-pub fn text(report: &Report, layout: Layout) -> String {
-    let head = &report.head;
-    let mut text = format!(
-        "{}: scenario {}, policy {}, {} processes\n\n",
-        head.record, head.scenario, head.policy, head.processes
-    );
-    if let Some(shortfall) = &head.shortfall {
-        text += &format!("{shortfall}\n\n");
-    }
-    let calls = &report.calls;
-    if !calls.is_empty() {
-        text += &layout.columns(
-            calls,
-            &[
-                ("after", &|call| call.superstep.to_string()),
-                ("processes", &|call| call.processes.to_string()),
-                ("candidates", &|call| call.candidates.to_string()),
-                ("moves", &|call| call.moves.to_string()),
-                ("", &|call| call.verdict()),
-            ],
-            &[],
-        );
-        text.push('\n');
-    }
-    let differing = calls.iter().filter(|call| !call.differences.is_empty());
-    let moves: usize = calls.iter().map(|call| call.moves).sum();
-    text += &match (calls.len(), differing.count()) {
-        (0, _) if head.shortfall.is_some() => "No call is complete.\n".to_owned(),
-        (0, _) => "No call was held, and none was due.\n".to_owned(),
-        (number, 0) => format!(
-            "{} with {} verified: decided again from what was observed, all is as recorded, to the last digit.\n",
-            counted(number, "call"),
-            counted(moves, "move"),
-        ),
-        (number, differing) => {
-            let all = counted(number, "call");
-            format!(
-                "Decided again from what was observed, {differing} of {all} went otherwise than recorded.\n"
-            )
+impl Answer for Report {
+    fn document(&self) -> Document {
+        let head = &self.head;
+        let mut document = Document::default();
+        document.say(format!(
+            "{}: scenario {}, policy {}, {} processes",
+            head.record, head.scenario, head.policy, head.processes
+        ));
+        if let Some(shortfall) = &head.shortfall {
+            document.say(shortfall);
         }
-    };
-    if 0 < head.checkpoints {
-        let number = counted(head.checkpoints, "checkpoint");
-        text += &format!("{number} held to the interval between them.\n");
+        let calls = &self.calls;
+        if !calls.is_empty() {
+            document.table(Table::of(
+                calls,
+                &[
+                    ("after", &|call| call.superstep.to_string()),
+                    ("processes", &|call| call.processes.to_string()),
+                    ("candidates", &|call| call.candidates.to_string()),
+                    ("moves", &|call| call.moves.to_string()),
+                    ("", &|call| call.verdict()),
+                ],
+            ));
+        }
+        let differing = calls.iter().filter(|call| !call.differences.is_empty());
+        let moves: usize = calls.iter().map(|call| call.moves).sum();
+        let mut verdict = match (calls.len(), differing.count()) {
+            (0, _) if head.shortfall.is_some() => "No call is complete.".to_owned(),
+            (0, _) => "No call was held, and none was due.".to_owned(),
+            (number, 0) => format!(
+                "{} with {} verified: decided again from what was observed, all is as recorded, to the last digit.",
+                counted(number, "call"),
+                counted(moves, "move"),
+            ),
+            (number, differing) => {
+                let all = counted(number, "call");
+                format!(
+                    "Decided again from what was observed, {differing} of {all} went otherwise than recorded."
+                )
+            }
+        };
+        if 0 < head.checkpoints {
+            let number = counted(head.checkpoints, "checkpoint");
+            verdict.push_str(&format!("\n{number} held to the interval between them."));
+        }
+        document.say(verdict);
+        document
     }
-    text
+
+    /// A row per difference, and one per call without any.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let rows = self.calls.iter().flat_map(|call| {
+            let differences = call.differences.iter().map(Some);
+            let none = call.differences.is_empty().then_some(None);
+            differences
+                .chain(none)
+                .map(move |difference| (call, difference))
+        });
+        csv::<Self, _>(
+            provenance,
+            rows,
+            &[
+                ("superstep", &|(call, _)| call.superstep.into()),
+                ("processes", &|(call, _)| call.processes.into()),
+                ("candidates", &|(call, _)| call.candidates.into()),
+                ("moves", &|(call, _)| call.moves.into()),
+                ("what", &|(_, differs)| {
+                    differs.map(|found| &*found.what).into()
+                }),
+                ("recorded", &|(_, differs)| {
+                    differs.map(|found| &*found.recorded).into()
+                }),
+                ("recomputed", &|(_, differs)| {
+                    differs.map(|found| &*found.recomputed).into()
+                }),
+            ],
+        )
+    }
 }

@@ -24,7 +24,7 @@ use protocol::identity::{
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::live::links::positive_time;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format, print};
 
 /// Arguments of `cert`.
 #[derive(Debug, Args)]
@@ -447,11 +447,7 @@ fn show(arguments: &ShowArguments, registry: &Registry) -> Result<(), CommandFai
         }
     }
     let provenance = || Provenance::of_program(registry);
-    match arguments.format {
-        Format::Table => print_text(true, |layout| report.text(layout))?,
-        Format::Json => print_json(&provenance()?, &report)?,
-        Format::Csv => print(&report.csv(&provenance()?)?)?,
-    }
+    output::show(&report, (arguments.format, true), provenance)?;
     let Some(within) = arguments.expires_within else {
         return Ok(());
     };

@@ -5,9 +5,10 @@ use std::env;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
+use analysis::document::Answer;
 use analysis::text::Layout;
 use clap::ValueEnum;
-use experiments::{Attributed, Provenance, Published};
+use experiments::{Attributed, Failure, Provenance, Published};
 
 use crate::failure::CommandFailure;
 
@@ -79,6 +80,23 @@ pub fn print_json<T: Published>(provenance: &Provenance, result: &T) -> Result<(
     let mut text = serde_json::to_string_pretty(&attributed).expect("results are plain data");
     text.push('\n');
     print(&text)
+}
+
+/// Writes an answer to stdout in this format; of the table, long tables are shown whole if `is_whole`.
+///
+/// # Errors
+///
+/// If stdout does not take it, or its provenance is not known.
+pub fn show<A: Answer>(
+    answer: &A,
+    (format, is_whole): (Format, bool),
+    provenance: impl FnOnce() -> Result<Provenance, Failure>,
+) -> Result<(), CommandFailure> {
+    match format {
+        Format::Table => print_text(is_whole, |layout| answer.document().text(layout)),
+        Format::Json => print_json(&provenance()?, answer),
+        Format::Csv => print(&answer.csv(&provenance()?)?),
+    }
 }
 
 /// Writes a line to stderr; errors of stderr are ignored.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::compare::Verdict;
-use crate::text::{Layout, csv, maybe, rounded};
+use crate::document::{Answer, Document, Table, csv};
+use crate::text::{maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
@@ -115,16 +116,42 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-impl Report {
+impl Answer for Report {
+    /// Where the time was lost, and what to change.
+    fn document(&self) -> Document {
+        let mut document = Document::default();
+        document.say(format!(
+            "{}: scenario {}, {}, {} s",
+            self.record,
+            self.scenario,
+            self.workload,
+            rounded(self.seconds, 3)
+        ));
+        document.table(losses(self));
+        if !self.notes.is_empty() {
+            document.say(self.notes.join("\n"));
+        }
+        if self.recommendations.is_empty() {
+            document.say(if self.rejected.is_empty() {
+                "No change is predicted to save more than 1 % of this run."
+            } else {
+                "No change that was tried is better."
+            });
+        }
+        for (number, advised) in (1..).zip(&self.recommendations) {
+            recommend(&mut document, number, advised);
+        }
+        if !self.rejected.is_empty() {
+            document.table(rejected(&self.rejected));
+        }
+        document
+    }
+
     /// One row per recommendation, those that were not better when they were tried last.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let advised = self.recommendations.iter().chain(&self.rejected);
-        csv(
-            (Self::SCHEMA, provenance),
+        csv::<Self, _>(
+            provenance,
             (1_usize..).zip(advised),
             &[
                 ("number", &|(number, _)| (*number).into()),
@@ -153,51 +180,23 @@ impl Report {
     }
 }
 
-/// Where the time was lost, and what to change.
-pub fn text(report: &Report, layout: Layout) -> String {
-    let mut text = format!(
-        "{}: scenario {}, {}, {} s\n",
-        report.record,
-        report.scenario,
-        report.workload,
-        rounded(report.seconds, 3)
+/// The changes that were tried and are not better.
+fn rejected(advised: &[Recommendation]) -> Table {
+    let measured = |advised: &&Recommendation| maybe(advised.measured, |of| measured_text(&of));
+    let table = Table::of(
+        advised,
+        &[
+            ("change", &|advised| advised.set.clone()),
+            ("promised", &|advised| promised(advised)),
+            ("measured", &measured),
+            ("", &|advised| {
+                maybe(advised.measured, |measured| {
+                    measured.verdict.words().to_owned()
+                })
+            }),
+        ],
     );
-    text.push_str(&losses(report, layout));
-    for note in &report.notes {
-        text.push_str(&format!("\n{note}"));
-    }
-    if !report.notes.is_empty() {
-        text.push('\n');
-    }
-    if report.recommendations.is_empty() {
-        text.push_str(if report.rejected.is_empty() {
-            "\nNo change is predicted to save more than 1 % of this run.\n"
-        } else {
-            "\nNo change that was tried is better.\n"
-        });
-    }
-    for (index, advised) in report.recommendations.iter().enumerate() {
-        text.push_str(&recommendation(index + 1, advised, layout));
-    }
-    if !report.rejected.is_empty() {
-        let measured = |advised: &&Recommendation| maybe(advised.measured, |of| measured_text(&of));
-        let table = layout.columns(
-            &report.rejected,
-            &[
-                ("change", &|advised| advised.set.clone()),
-                ("promised", &|advised| promised(advised)),
-                ("measured", &measured),
-                ("", &|advised| {
-                    maybe(advised.measured, |measured| {
-                        measured.verdict.words().to_owned()
-                    })
-                }),
-            ],
-            &[],
-        );
-        text.push_str(&format!("\nTried, and not better:\n\n{table}"));
-    }
-    text
+    table.captioned("Tried, and not better")
 }
 
 /// The bound of the gain.
@@ -221,13 +220,13 @@ fn measured_text(measured: &Measured) -> String {
     }
 }
 
-fn losses(report: &Report, layout: Layout) -> String {
+fn losses(report: &Report) -> Table {
     let losses = report.losses.iter();
     let losses = losses.filter(|loss| SHOWN < loss.seconds.abs() / report.seconds);
     let rows = std::iter::once(("ideal: mean computation", report.ideal_seconds))
         .chain(losses.map(|loss| (loss.part, loss.seconds)))
         .chain([("makespan", report.seconds)]);
-    let table = layout.columns(
+    let table = Table::of(
         rows,
         &[
             ("part", &|(name, _)| (*name).to_owned()),
@@ -236,30 +235,29 @@ fn losses(report: &Report, layout: Layout) -> String {
                 format!("{:.1} %", seconds / report.seconds * 100.0)
             }),
         ],
-        &[],
     );
-    format!("\nWhere the time went:\n\n{table}")
+    table.captioned("Where the time went")
 }
 
-fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> String {
+fn recommend(document: &mut Document, number: usize, advised: &Recommendation) {
     let measured = advised.measured.as_ref();
     let measured = maybe(measured, |measured| {
         format!(", {}", measured_text(measured))
     });
     let promised = promised(advised);
-    let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.set);
-    text.push_str(&format!("   {}.\n\n", advised.reason));
-    text.push_str(&layout.columns(
+    document.say(format!(
+        "{number}. {}: {promised}{measured}\n   {}.",
+        advised.set, advised.reason
+    ));
+    document.table(Table::of(
         [advised],
         &[
             ("key", &|advised| advised.key.clone()),
             ("now", &|advised| shown(&advised.now)),
             ("better", &|advised| shown(&advised.better)),
         ],
-        &[],
     ));
-    text.push_str(&format!("\n   --set {}\n", advised.set));
-    text
+    document.say(format!("   --set {}", advised.set));
 }
 
 /// The part of a makespan below which a loss is not shown.

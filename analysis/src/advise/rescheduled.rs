@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::Rank;
 use bsp::units::Seconds;
-use experiments::{Published, Scenario, Scheduler};
+use experiments::{Failure, Provenance, Published, Scenario, Scheduler};
 use model::median;
 use record::Event;
 use serde::Serialize;
@@ -16,8 +16,10 @@ use serde_json::{Value, json};
 
 use crate::advise::Reading;
 use crate::advise::report::{Loss, Recommendation, Report, shown};
+use crate::document::{Answer, Document};
 use crate::explain::{SettledCall, settled_calls};
 use crate::run::RunCall;
+use crate::simulate;
 use crate::text::{counted, duration, rounded};
 
 /// What the events of a run say about its speed.
@@ -126,7 +128,7 @@ impl Advice {
     }
 }
 
-/// Results of a simulation with advice about its last scenario, as `--format json` shows them.
+/// Results of a simulation with advice about its last scenario.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AdvisedReport<'a> {
@@ -135,10 +137,32 @@ pub struct AdvisedReport<'a> {
     pub report: &'a experiments::Report,
     /// What to try next, the most valuable first.
     pub advice: &'a [Advice],
+    /// The command that compares other policies, for the text, if that is worth its time.
+    #[serde(skip)]
+    pub comparison: Option<String>,
 }
 
 impl Published for AdvisedReport<'_> {
     const SCHEMA: &'static str = experiments::Report::SCHEMA;
+}
+
+impl Answer for AdvisedReport<'_> {
+    fn document(&self) -> Document {
+        let mut document = simulate::document(self.report);
+        for advice in self.advice {
+            document.say(advice.sentence());
+        }
+        if let Some(command) = &self.comparison {
+            document.say(format!(
+                "Other policies may save more: `{command}` compares them."
+            ));
+        }
+        document
+    }
+
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        self.report.csv(provenance)
+    }
 }
 
 /// What to try next, the most valuable first; of a run that has not ended, none.

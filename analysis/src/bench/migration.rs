@@ -1,13 +1,14 @@
 //! `migbsp bench migration`: what moving a process costs on a cluster, and how well that is predicted.
 
 use bsp::{HostId, SetId};
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use model::{BandwidthForecast, CallMove, CostCoefficients, MigrationModel, ProbedLink, median};
 use record::{Evaluated, Event, Moved};
 use serde::Serialize;
 
 use crate::chart::{Lines, Scale, Series, Style};
-use crate::text::{Layout, counted, data, maybe, rounded};
+use crate::document::{Answer, Document, Table, csv_of_fields};
+use crate::text::{counted, data, maybe, rounded};
 
 /// The numbers of complete supersteps after which `moves` moves are made: three to eight supersteps apart, drawn from
 /// `seed`.
@@ -271,30 +272,6 @@ impl Report {
             ..self
         }
     }
-
-    /// One row per move.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for kind in &self.kinds {
-            for one in &kind.each {
-                table.push(Row {
-                    kind: &kind.kind,
-                    superstep: one.superstep,
-                    bytes: one.bytes,
-                    probe_seconds: one.probe_seconds,
-                    predicted_seconds: one.predicted_seconds,
-                    frozen_seconds: one.frozen_seconds,
-                    added_seconds: one.added_seconds,
-                    error: one.error,
-                })?;
-            }
-        }
-        table.text()
-    }
 }
 
 impl Published for Report {
@@ -482,28 +459,27 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
     errors
 }
 
-impl Report {
+impl Answer for Report {
     /// A row per kind of state, and what was learned.
-    #[must_use]
-    pub fn text(&self, layout: Layout) -> String {
+    fn document(&self) -> Document {
         let Settings {
             nodes: [from, to],
             state: [least, most],
             level,
             dwell_seconds,
         } = &self.settings;
-        let mut text = format!(
-            "{} of {} of state between {from} and {to}, each predicted from the moves before it\nProblems of {least} to {most}",
+        let level = maybe(level.as_ref(), |level| {
+            format!("; level of the link {level}")
+        });
+        let dwell = maybe(*dwell_seconds, |dwell| {
+            format!(", held for {} s on average", rounded(dwell, 3))
+        });
+        let mut document = Document::default();
+        document.say(format!(
+            "{} of {} of state between {from} and {to}, each predicted from the moves before it\nProblems of {least} to {most}{level}{dwell}",
             counted(self.all.moves, "move"),
             counted(self.kinds.len(), "kind"),
-        );
-        if let Some(level) = level {
-            text.push_str(&format!("; level of the link {level}"));
-        }
-        if let Some(dwell) = dwell_seconds {
-            text.push_str(&format!(", held for {} s on average", rounded(*dwell, 3)));
-        }
-        text.push_str("\n\n");
+        ));
         let headers = [
             "kind",
             "moves",
@@ -516,45 +492,67 @@ impl Report {
             "of added time",
             "paper",
         ];
-        let mut rows: Vec<Vec<String>> = self.kinds.iter().map(row).collect();
-        rows.push(summary_row("all", &self.all, [const { String::new() }; 3]));
-        text.push_str(&layout.reduced_table(&headers, rows, &[8, 3, 4, 9]));
+        let all = summary_row("all", &self.all, [const { String::new() }; 3]);
+        let rows = self.kinds.iter().map(row).chain([all]);
+        document.table(Table::new(headers, rows).dispensing(&[8, 3, 4, 9]));
         if let Some(estimators) = &self.estimators {
-            let rows = estimators.iter().map(|one| {
-                let errors = one.errors;
-                let name = one.estimator.to_owned();
-                let errors = [errors.mean_error, errors.median_error, errors.p90_error];
-                [vec![name], errors.map(percent).to_vec()].concat()
-            });
-            text.push('\n');
-            text.push_str(&layout.table(&["bandwidth from", "error: mean", "median", "p90"], rows));
+            document.table(Table::of(
+                estimators,
+                &[
+                    ("bandwidth from", &|one| one.estimator.to_owned()),
+                    ("error: mean", &|one| percent(one.errors.mean_error)),
+                    ("median", &|one| percent(one.errors.median_error)),
+                    ("p90", &|one| percent(one.errors.p90_error)),
+                ],
+            ));
         }
-        for kind in &self.kinds {
-            if let Some(model) = &kind.model {
-                let processing = maybe(model.processing_rate, |rate| {
-                    format!(", packing {}/s", data(rate))
-                });
-                text.push_str(&format!(
-                    "\n{}: α0 = {} ms, α1 = {}{processing}",
-                    kind.kind,
-                    rounded(model.startup_seconds * 1e3, 3),
-                    rounded(model.overlap, 3),
-                ));
-            }
+        let learned = self.kinds.iter().filter_map(|kind| {
+            let model = kind.model.as_ref()?;
+            let processing = maybe(model.processing_rate, |rate| {
+                format!(", packing {}/s", data(rate))
+            });
+            Some(format!(
+                "{}: α0 = {} ms, α1 = {}{processing}",
+                kind.kind,
+                rounded(model.startup_seconds * 1e3, 3),
+                rounded(model.overlap, 3),
+            ))
+        });
+        let learned: Vec<String> = learned.collect();
+        if !learned.is_empty() {
+            document.say(learned.join("\n"));
         }
         let [equal, all] = self.equal_outputs;
-        text.push_str(&format!(
-            "\n\nMoved or not, outputs were equal: {equal} of {all}. `of added time` is the mean error against what moves added to the\n\
-             run with the probe (Du, Sun and Wu 2007, 3-2), and `paper` the one that they report.\n"
-        ));
+        let mut legend = format!(
+            "Moved or not, outputs were equal: {equal} of {all}. `of added time` is the mean error against what moves added to the\n\
+             run with the probe (Du, Sun and Wu 2007, 3-2), and `paper` the one that they report."
+        );
         let added = self.all.of_added.map_or(0, |of_added| of_added.moves);
         if added < self.all.moves {
-            text.push_str(&format!(
-                "{} added no time that could be told from noise.\n",
+            legend.push_str(&format!(
+                "\n{} added no time that could be told from noise.",
                 counted(self.all.moves - added, "move")
             ));
         }
-        text
+        document.say(legend);
+        document
+    }
+
+    /// One row per move.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let rows = self.kinds.iter().flat_map(|kind| {
+            kind.each.iter().map(|one| Row {
+                kind: &kind.kind,
+                superstep: one.superstep,
+                bytes: one.bytes,
+                probe_seconds: one.probe_seconds,
+                predicted_seconds: one.predicted_seconds,
+                frozen_seconds: one.frozen_seconds,
+                added_seconds: one.added_seconds,
+                error: one.error,
+            })
+        });
+        csv_of_fields::<Self, _>(provenance, rows)
     }
 }
 

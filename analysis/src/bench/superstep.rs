@@ -2,12 +2,13 @@
 
 use bsp::numbers::index;
 use bsp::units::Instant;
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use model::median;
 use record::Event;
 use serde::Serialize;
 
-use crate::text::{Layout, counted, data, duration, rounded};
+use crate::document::{Answer, Document, Table, csv_of_fields};
+use crate::text::{counted, data, duration, rounded};
 
 /// Rounds of supersteps: all numbers of words from none to the most, and one computation.
 ///
@@ -347,58 +348,31 @@ impl Report {
             measured: Measured::new(2, samples, self.flops_per_second),
         });
     }
-
-    /// One row per number of words, of all processes and then of each pair of Sets.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        let all = ([None; 2], self.processes, &self.all);
-        let pairs = self.pairs.iter().map(|pair| {
-            let sets = pair.sets.each_ref().map(|set| Some(set.as_str()));
-            (sets, 2, &pair.measured)
-        });
-        for ([set, other_set], processes, measured) in std::iter::once(all).chain(pairs) {
-            for relation in &measured.each {
-                table.push(Row {
-                    set,
-                    other_set,
-                    processes,
-                    words: relation.words,
-                    seconds: relation.seconds,
-                    fitted_seconds: relation.fitted_seconds,
-                })?;
-            }
-        }
-        table.text()
-    }
 }
 
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.bench-superstep/1";
 }
 
-impl Report {
+impl Answer for Report {
     /// g and l of all processes and of pairs of Sets, and measured times beside the fit.
-    #[must_use]
-    pub fn text(&self, layout: Layout) -> String {
+    fn document(&self) -> Document {
         let processes = index(self.processes);
         let rate = self.flops_per_second;
         let rate = rate.map_or_else(unknown, |rate| rounded(rate / 1e6, 1));
-        let mut text = format!(
-            "p = {} on {}, r = {rate} Mflop/s, median of {}\n\n",
+        let mut document = Document::default();
+        document.say(format!(
+            "p = {} on {}, r = {rate} Mflop/s, median of {}",
             counted(processes, "process"),
             counted(self.nodes, "node"),
             counted(index(self.repetitions), "repetition"),
-        );
+        ));
         let pairs = self.pairs.iter();
         let pairs = pairs.map(|pair| (pair.sets.join(", "), &pair.measured));
         let rows = std::iter::once(("all processes".to_owned(), &self.all)).chain(pairs);
         let flops = |flops: Option<f64>| flops.map_or_else(unknown, |flops| rounded(flops, 1));
         let time = |seconds: Option<f64>| seconds.map_or_else(unknown, duration);
-        text.push_str(&layout.columns(
+        let coefficients = Table::of(
             rows,
             &[
                 ("between", &|(name, _)| name.clone()),
@@ -412,12 +386,10 @@ impl Report {
                     residual.map_or_else(unknown, |part| format!("{} %", rounded(part * 1e2, 1)))
                 }),
             ],
-            &[6, 5],
-        ));
-        text.push('\n');
-        let every = if layout.is_whole { 1 } else { SHOWN };
-        text.push_str(&layout.columns(
-            self.all.each.iter().step_by(every),
+        );
+        document.table(coefficients.dispensing(&[6, 5]));
+        let relations = Table::of(
+            &self.all.each,
             &[
                 ("words", &|relation| relation.words.to_string()),
                 ("data", &|relation| data(f64::from(relation.words) * 8.0)),
@@ -426,20 +398,42 @@ impl Report {
                     relation.fitted_seconds.map_or_else(unknown, duration)
                 }),
             ],
-            &[],
-        ));
-        text.push_str(
-            "\nA superstep of w flop and an h-relation takes (w + g·h + l) / r; a word has 8 bytes.\n",
         );
+        document.table(relations.thinned(SHOWN));
+        let mut legend =
+            "A superstep of w flop and an h-relation takes (w + g·h + l) / r; a word has 8 bytes."
+                .to_owned();
         let is_hidden = |measured: &Measured| measured.l_seconds.is_some_and(|l| l <= 0.0);
         let mut all =
             std::iter::once(&self.all).chain(self.pairs.iter().map(|pair| &pair.measured));
         if all.any(is_hidden) {
-            text.push_str(
-                "An l that is not above 0 is hidden by noise: take more --repetitions or a smaller --h.\n",
+            legend.push_str(
+                "\nAn l that is not above 0 is hidden by noise: take more --repetitions or a smaller --h.",
             );
         }
-        text
+        document.say(legend);
+        document
+    }
+
+    /// One row per number of words, of all processes and then of each pair of Sets.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let all = ([None; 2], self.processes, &self.all);
+        let pairs = self.pairs.iter().map(|pair| {
+            let sets = pair.sets.each_ref().map(|set| Some(set.as_str()));
+            (sets, 2, &pair.measured)
+        });
+        let rows = std::iter::once(all).chain(pairs);
+        let rows = rows.flat_map(|([set, other_set], processes, measured)| {
+            measured.each.iter().map(move |relation| Row {
+                set,
+                other_set,
+                processes,
+                words: relation.words,
+                seconds: relation.seconds,
+                fitted_seconds: relation.fitted_seconds,
+            })
+        });
+        csv_of_fields::<Self, _>(provenance, rows)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Results of a comparison, as text, JSON, CSV and as a chart.
 
-use std::fmt::Write as _;
-
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 
 use crate::chart::{Group, Interval, Intervals};
@@ -11,7 +9,8 @@ use crate::compare::live::LiveConditions;
 use crate::compare::results;
 use crate::compare::results::{DoneRun, Overall, Pair, Results, Run, Subject, Summary, Verdict};
 use crate::compare::statistics::COUNT_MAX;
-use crate::text::{Layout, TimeUnit, counted, data, maybe, rounded};
+use crate::document::{Answer, Document, Part, Table, csv_of_fields};
+use crate::text::{TimeUnit, counted, data, maybe, rounded};
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -133,19 +132,6 @@ impl Report {
         }
     }
 
-    /// One row per run.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for row in &self.runs {
-            table.push(row)?;
-        }
-        table.text()
-    }
-
     /// A message about the runs without a result; `None` if all have one.
     pub fn failure(&self) -> Option<String> {
         failure(&self.failures, self.runs.len())
@@ -173,6 +159,16 @@ pub(crate) fn failure(failures: &[String], runs: usize) -> Option<String> {
 }
 
 impl CheckedClaim {
+    fn line(&self) -> String {
+        let holds = if self.holds { "holds" } else { "DOES NOT HOLD" };
+        let place = maybe(self.experiment.as_ref(), |name| format!(" on {name}"));
+        let ratio = match self.ratio {
+            Some(ratio) => format!("the ratio is {ratio:.4}"),
+            None => "there is no ratio".to_owned(),
+        };
+        format!("{}{place}: {holds} ({ratio})", self.claim)
+    }
+
     fn complaint(&self) -> String {
         let Self {
             claim,
@@ -253,49 +249,35 @@ impl Row {
     }
 }
 
-/// Every experiment, all of them together, the significant differences, the claims, and the runs that failed.
-pub fn text(report: &Report, layout: Layout) -> String {
-    let mut text = String::new();
-    if let Some(live) = &report.live {
-        text.push_str(&layout.paragraph(&conditions(live)));
-        text.push('\n');
+impl Answer for Report {
+    /// Every experiment, all of them together, the significant differences, the claims, and the runs that failed.
+    fn document(&self) -> Document {
+        let mut document = Document::default();
+        if let Some(live) = &self.live {
+            document.paragraph(conditions(live));
+        }
+        for subject in &self.experiments {
+            document.extend(experiment(self, subject));
+        }
+        if 1 < self.experiments.len() {
+            document.extend(all(self));
+        }
+        if 1 < self.overall.len() {
+            document.extend(differences(self));
+        }
+        if !self.claims.is_empty() {
+            let claims: Vec<String> = self.claims.iter().map(CheckedClaim::line).collect();
+            document.say(claims.join("\n"));
+        }
+        document.extend(failures(&self.failures));
+        document.paragraph(legend(self));
+        document
     }
-    for subject in &report.experiments {
-        text.push_str(&experiment(report, subject, layout));
-        text.push('\n');
+
+    /// One row per run.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        csv_of_fields::<Self, _>(provenance, &self.runs)
     }
-    if 1 < report.experiments.len() {
-        text.push_str(&all(report, layout));
-        text.push('\n');
-    }
-    if 1 < report.overall.len() {
-        text.push_str(&differences(report, layout));
-        text.push('\n');
-    }
-    for checked in &report.claims {
-        let holds = if checked.holds {
-            "holds"
-        } else {
-            "DOES NOT HOLD"
-        };
-        let place = checked.experiment.iter().map(|name| format!(" on {name}"));
-        let place: String = place.collect();
-        let ratio = match checked.ratio {
-            Some(ratio) => format!("the ratio is {ratio:.4}"),
-            None => "there is no ratio".to_owned(),
-        };
-        let claim = &checked.claim;
-        writeln!(text, "{claim}{place}: {holds} ({ratio})").expect(INFALLIBLE);
-    }
-    if !report.claims.is_empty() {
-        text.push('\n');
-    }
-    if !report.failures.is_empty() {
-        text.push_str(&failures(&report.failures));
-        text.push('\n');
-    }
-    text.push_str(&layout.paragraph(&legend(report)));
-    text
 }
 
 /// How runs on real hosts were made.
@@ -310,23 +292,27 @@ fn conditions(live: &LiveConditions) -> String {
     let repetitions = counted(*repetitions, "repetition");
     let (hosts, sets) = (counted(*hosts, "host"), counted(*sets, "Set"));
     format!(
-        "On {hosts} in {sets}: {repetitions}, each with all runs in an order that seed {order_seed} draws.\n"
+        "On {hosts} in {sets}: {repetitions}, each with all runs in an order that seed {order_seed} draws."
     )
 }
 
-/// The first runs without a result, and how many more there are.
-pub(crate) fn failures(failures: &[String]) -> String {
-    let mut text = "Runs without a result\n\n".to_owned();
-    for failure in failures.iter().take(FAILURES) {
-        writeln!(text, " {failure}").expect(INFALLIBLE);
+/// The first runs without a result, and how many more there are; nothing if all have one.
+pub(crate) fn failures(failures: &[String]) -> Vec<Part> {
+    if failures.is_empty() {
+        return Vec::new();
     }
+    let shown = failures.iter().take(FAILURES);
+    let mut lines: Vec<String> = shown.map(|failure| format!(" {failure}")).collect();
     if FAILURES < failures.len() {
-        writeln!(text, " … {} more", failures.len() - FAILURES).expect(INFALLIBLE);
+        lines.push(format!(" … {} more", failures.len() - FAILURES));
     }
-    text
+    vec![
+        Part::Lines("Runs without a result".to_owned()),
+        Part::Lines(lines.join("\n")),
+    ]
 }
 
-fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
+fn experiment(report: &Report, subject: &Subject) -> Vec<Part> {
     let summaries = report.summaries.iter();
     let summaries: Vec<&Summary> = summaries
         .filter(|summary| summary.experiment == subject.name)
@@ -370,16 +356,17 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
             row.push(maybe(ratio, |ratio| format!("{ratio:.3}")));
         }
     }
-    let table = layout.reduced_table(&headers, rows, &DISPENSABLE);
     let stale = known.filter(|best| best.seconds_per_superstep.is_none());
-    let stale = maybe(stale, |best| {
+    let stale = stale.map(|best| {
         let file = &best.file;
-        layout.paragraph(&format!(
-            "\n{file} is of another experiment or an earlier form of this one.\n"
+        Part::Paragraph(format!(
+            "{file} is of another experiment or an earlier form of this one."
         ))
     });
     let blocks = blocks(subject, report.block());
-    format!("{}, {blocks}\n\n{table}{stale}", subject.name)
+    let title = Part::Lines(format!("{}, {blocks}", subject.name));
+    let table = Part::Table(Table::new(headers, rows).dispensing(&DISPENSABLE));
+    [title, table].into_iter().chain(stale).collect()
 }
 
 /// `2 of 5 failed`, beside `runs` with a result; nothing if none failed.
@@ -419,7 +406,7 @@ fn summary_row(summary: &Summary, pair: Option<&Pair>, unit: TimeUnit) -> Vec<St
     ]
 }
 
-fn all(report: &Report, layout: Layout) -> String {
+fn all(report: &Report) -> [Part; 2] {
     let reference = &report.reference;
     let row = |overall: &Overall| {
         let is_compared = overall.policy != *reference;
@@ -435,14 +422,14 @@ fn all(report: &Report, layout: Layout) -> String {
     };
     let times = format!("times {reference}");
     let headers = ["policy", &times, "gain", "better on", "worse on"];
-    format!(
-        "All {} experiments, geometric mean\n\n{}",
-        report.experiments.len(),
-        layout.table(&headers, report.overall.iter().map(row))
-    )
+    let number = report.experiments.len();
+    [
+        Part::Lines(format!("All {number} experiments, geometric mean")),
+        Part::Table(Table::new(headers, report.overall.iter().map(row))),
+    ]
 }
 
-fn differences(report: &Report, layout: Layout) -> String {
+fn differences(report: &Report) -> [Part; 2] {
     let block = report.block();
     let pairs = report.pairs.iter().filter(|pair| pair.experiment.is_none());
     let row = |pair: &Pair| {
@@ -471,10 +458,11 @@ fn differences(report: &Report, layout: Layout) -> String {
     let headers = [
         "policy", "against", &blocks, "ratio", "interval", "level", "p", "",
     ];
-    let rows = layout.reduced_table(&headers, pairs.map(row), &[2, 5, 6, 4]);
-    format!(
-        "Significant differences: t-tests on the logarithms of makespans, a value for each {block}; p and intervals after Holm\n\n{rows}"
-    )
+    let title = format!(
+        "Significant differences: t-tests on the logarithms of makespans, a value for each {block}; p and intervals after Holm"
+    );
+    let table = Table::new(headers, pairs.map(row)).dispensing(&[2, 5, 6, 4]);
+    [Part::Lines(title), Part::Table(table)]
 }
 
 /// The verdict, with the reason if there is none, and with what would show a difference.
@@ -498,7 +486,7 @@ fn legend(report: &Report) -> String {
         "± is half of a confidence interval: of makespans 95 %, of gains the level of their test. Gains are shares of\n\
          {reference}'s makespan, paired by {block}; `of balance` and `of mapping` are saved shares of the computation that\n\
          perfect balance, or the best mapping of every superstep, would have saved {reference}. `in calls` is the share of\n\
-         the makespan that calls take.\n"
+         the makespan that calls take."
     );
     let is_zero = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds == 0.0);
     if report
@@ -506,12 +494,12 @@ fn legend(report: &Report) -> String {
         .iter()
         .any(|summary| is_zero(summary.seconds))
     {
-        legend.push_str("A makespan of 0 s has no ratio to others, and no gain.\n");
+        legend.push_str("\nA makespan of 0 s has no ratio to others, and no gain.");
     }
     let mut pairs = report.pairs.iter();
     if pairs.any(|pair| pair.verdict == Verdict::NotShown) {
         legend.push_str(&format!(
-            "`not shown`: {block}s alone make differences of this size; policies may differ or not.\n"
+            "\n`not shown`: {block}s alone make differences of this size; policies may differ or not."
         ));
     }
     let mut summaries = report.summaries.iter();
@@ -534,15 +522,12 @@ pub(crate) fn percent(part: f64) -> String {
 /// best mapping and of balance, bytes moved, the share of calls, the margins, calls, moves.
 const DISPENSABLE: [usize; 8] = [6, 5, 9, 10, 4, 2, 7, 8];
 
-const OF_BEST_PLACEMENT: &str = "\
+const OF_BEST_PLACEMENT: &str = "
 `of best placement` is the makespan divided by the time of all supersteps under the best placement known, from the
-start.
-";
+start.";
 
 /// Runs without a result that are listed.
 const FAILURES: usize = 10;
-
-const INFALLIBLE: &str = "a string takes everything";
 
 /// The gain of every policy: over all experiments first, if there are several, then on each. A policy has the same
 /// colour everywhere.

@@ -6,12 +6,11 @@ use model::{Alternative, DestinationChoice, PlanAssessment, Potential, Refusal, 
 use record::Call;
 use serde::Serialize;
 
-use crate::chart::{Bars, text_bars};
-use crate::explain::report::{
-    AlternativeReport, AssessmentReport, CallReport, Explanation, Row, Sheet,
-};
+use crate::chart::Bars;
+use crate::document::{Figure, Table};
+use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
 use crate::run::{Detail, Disposition, RunCall, RunModel};
-use crate::text::{Layout, counted, rounded};
+use crate::text::{counted, rounded};
 
 /// The decisions of the call at position `index`, of which `detail` has the findings.
 pub(super) fn explain(answer: &mut Explanation, model: &RunModel, index: usize, detail: &Detail) {
@@ -341,7 +340,7 @@ impl ChoiceReport {
     }
 
     /// The hosts that are compared, the nearest completion first; those that are not on the idle list last.
-    pub(super) fn sheet(&self) -> Sheet {
+    pub(super) fn table(&self) -> Table {
         let mut found: Vec<&DestinationReport> = self.destinations.iter().collect();
         found.sort_by(|one, other| {
             let idle = other.is_idle.cmp(&one.is_idle);
@@ -360,8 +359,7 @@ impl ChoiceReport {
             self.process, self.from
         );
         let more = found.len().saturating_sub(DESTINATIONS);
-        let sheet = Sheet::of(
-            caption,
+        let table = Table::of(
             found.iter().take(DESTINATIONS),
             &[
                 ("host", &|found| found.host.clone()),
@@ -374,13 +372,10 @@ impl ChoiceReport {
                 ("", &note),
             ],
         );
-        Sheet {
-            rest: match more {
-                0 => String::new(),
-                more => format!("\n{} more; --format json has all.", counted(more, "host")),
-            },
-            ..sheet
-        }
+        table.captioned(caption).followed(match more {
+            0 => String::new(),
+            more => format!("\n{} more; --format json has all.", counted(more, "host")),
+        })
     }
 }
 
@@ -454,9 +449,14 @@ impl Forces {
         others.max_by(|one, other| one.terms.potential.total_cmp(&other.terms.potential))
     }
 
-    /// The chart for a terminal.
-    pub(super) fn bars(&self, layout: Layout) -> String {
-        let rows = self.sets.iter().flat_map(|force| {
+    /// The potentials as bars; `is_planned`: they do not decide.
+    pub(super) fn figure(&self, is_planned: bool) -> Figure {
+        let decided = if is_planned {
+            ", which do not decide"
+        } else {
+            ""
+        };
+        let lines = self.sets.iter().flat_map(|force| {
             let name = |term: &str| format!("{}  {term}", force.set);
             [
                 (name("Comp"), force.terms.computation),
@@ -464,11 +464,19 @@ impl Forces {
                 (name("Mem"), 0.0 - force.terms.migration),
             ]
         });
-        text_bars(&rows.collect::<Vec<_>>(), BAR_WIDTH, layout)
+        Figure {
+            caption: format!(
+                "Potentials of {} for each Set{decided} (seconds; the migration cost counts against a Set)",
+                self.process
+            ),
+            lines: lines.collect(),
+            width: BAR_WIDTH,
+            bars: self.bars(),
+        }
     }
 
-    /// The chart for a page.
-    pub(crate) fn svg(&self) -> String {
+    /// The chart.
+    pub(crate) fn bars(&self) -> Bars {
         let term = |name: &str, value: &dyn Fn(&Force) -> f64| {
             (name.to_owned(), self.sets.iter().map(value).collect())
         };
@@ -486,7 +494,6 @@ impl Forces {
                 term("PM", &|force| force.terms.potential),
             ],
         }
-        .svg()
     }
 }
 

@@ -8,9 +8,9 @@ use model::{CostCoefficients, median};
 use record::{Migration, Moved};
 use serde::Serialize;
 
-use crate::explain::report::Sheet;
+use crate::document::Table;
 use crate::run::{RunCall, RunModel};
-use crate::text::{Layout, counted, data, maybe, rounded};
+use crate::text::{counted, data, maybe, rounded};
 
 /// A migration with what it took, as far as the record says; times in seconds, bandwidths in bytes per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -151,11 +151,11 @@ impl RunCall {
 
 /// The moves of a call as a table, with the state of the process if there is only one; `None` if the record does not
 /// say what they took.
-pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
+pub(super) fn table(moves: &[&MoveReport]) -> Option<Table> {
     if moves.iter().all(|one| one.took_seconds.is_none()) {
         return None;
     }
-    let headers = vec![
+    let headers = [
         "process",
         "packing",
         "sending",
@@ -164,21 +164,17 @@ pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
         "predicted",
         "off by",
     ];
-    let (shown, left_out) = layout.cut(moves.len(), ROWS);
-    let rows = moves.iter().take(shown).map(|one| one.row());
     let state = match moves {
-        [one] => one.state().map(|state| format!("\n{state}")),
-        _ => None,
+        [one] => maybe(one.state(), |state| format!("\n{state}")),
+        _ => String::new(),
     };
-    let more =
-        (0 < left_out).then(|| format!(" … {left_out} more; --format json shows all of them"));
-    Some(Sheet {
-        caption: "Moves (seconds; packing, sending and unpacking overlap)".to_owned(),
-        headers,
-        rows: rows.collect(),
-        dispensable: &[3, 1, 2],
-        rest: more.or(state).unwrap_or_default(),
-    })
+    let table = Table::new(headers, moves.iter().map(|one| one.row()))
+        .captioned("Moves (seconds; packing, sending and unpacking overlap)")
+        .dispensing(&[3, 1, 2])
+        .cut(ROWS, |more| {
+            format!(" … {more} more; --format json shows all of them")
+        });
+    Some(table.followed(state))
 }
 
 /// How well moves were predicted, and what has been learned, in one sentence; `None` if the record does not say what moves

@@ -1,17 +1,15 @@
 //! The table of what processes noted in a run.
 
-use crate::explain::report::Sheet;
+use crate::document::Table;
 use crate::run::NoteReport;
 use crate::text::rounded;
 
 /// The table of notes, if there are any.
-pub(super) fn sheet(notes: &[NoteReport]) -> Option<Sheet> {
+pub(super) fn table(notes: &[NoteReport]) -> Option<Table> {
     if notes.is_empty() {
         return None;
     }
-    let mut sheet = Sheet::of(
-        "Notes of the program (first, last: of several values in a superstep, their mean)"
-            .to_owned(),
+    let table = Table::of(
         notes.iter().take(ROWS),
         &[
             ("note", &|note| note.name.clone()),
@@ -23,11 +21,15 @@ pub(super) fn sheet(notes: &[NoteReport]) -> Option<Sheet> {
             ("greatest", &|note| rounded(note.all.max, 4)),
         ],
     );
-    sheet.dispensable = &[1, 2];
-    if ROWS < notes.len() {
-        sheet.rest = format!(" … {} more; --format json shows them", notes.len() - ROWS);
-    }
-    Some(sheet)
+    let table = table
+        .captioned(
+            "Notes of the program (first, last: of several values in a superstep, their mean)",
+        )
+        .dispensing(&[1, 2]);
+    Some(match notes.len().saturating_sub(ROWS) {
+        0 => table,
+        more => table.followed(format!(" … {more} more; --format json shows them")),
+    })
 }
 
 /// The most rows of the table.
@@ -39,7 +41,9 @@ mod tests {
     use bsp::{Reductions, reference};
 
     use super::*;
+    use crate::document::{Document, Part};
     use crate::run::RunNotes;
+    use crate::text::Layout;
 
     #[test]
     fn a_note_has_a_row_and_many_names_are_cut() {
@@ -52,16 +56,16 @@ mod tests {
             notes.add(superstep, &reference::conclude(all, 0).unwrap().notes);
         }
         let residual = ["residual", "2", "4", "6.0000", "0.3750", "0.2500", "8.0000"];
-        assert_eq!(sheet(notes.reports()).unwrap().rows[0], residual);
+        assert_eq!(table(notes.reports()).unwrap().rows()[0], residual);
         for index in 0..length(200) {
             let noted = Reductions::noted(format!("note {index}"), 1.0);
             notes.add(index, &reference::conclude(noted, index).unwrap().notes);
         }
         assert!(notes.has_more() && notes.reports().len() == 100);
-        let sheet = sheet(notes.reports()).unwrap();
-        assert_eq!(
-            (sheet.rows.len(), &*sheet.rest),
-            (20, " … 80 more; --format json shows them")
-        );
+        let table = table(notes.reports()).unwrap();
+        assert_eq!(table.rows().len(), 20);
+        let text = Document::of([Part::Table(table)]).text(Layout::default());
+        let more = " … 80 more; --format json shows them\n";
+        assert!(text.ends_with(more), "{text}");
     }
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use bsp::numbers::position;
 use experiments::{CallSummary, Published};
-use maud::{Markup, PreEscaped, html};
 use record::{ResumedRun, ViewChange};
 use serde::Serialize;
 
+use crate::document::{Document, Part, Table};
 use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
 use crate::explain::moves;
 use crate::explain::moves::MoveReport;
 use crate::explain::notes;
 use crate::explain::process::Neighbour;
 use crate::run::{Against, Balance, NoteReport, Payback, PaybackVerdict, RunCheckpoints, RunJoin};
-use crate::text::{Columns, Layout, cells, counted, maybe, rounded};
+use crate::text::{counted, maybe, rounded};
 
 /// The answer to a question about a run.
 #[derive(Debug, Default, Serialize)]
@@ -240,80 +240,79 @@ impl Published for Explanation {
     const SCHEMA: &'static str = "migbsp.explain/1";
 }
 
-/// First the answer in words, then the tables, then the forces.
-pub fn text(answer: &Explanation, layout: Layout) -> String {
-    let mut text = format!(
-        "{}: scenario {}, {}, {} in {} s\n",
-        answer.record,
-        answer.scenario,
-        counted(answer.processes, "process"),
-        counted(position(answer.supersteps), "superstep"),
-        rounded(answer.seconds, 3)
-    );
-    for sentence in &answer.sentences {
-        text.push_str(&format!("\n{sentence}\n"));
-    }
-    for sheet in sheets(answer, layout) {
-        text.push_str(&sheet.text(layout));
-    }
-    if let Some(forces) = &answer.forces {
-        let decided = if answer.assessment().is_some() {
-            ", which do not decide"
-        } else {
-            ""
-        };
-        text.push_str(&format!(
-            "\nPotentials of {} for each Set{decided} (seconds; the migration cost counts against a Set):\n\n{}",
-            forces.process,
-            forces.bars(layout)
+impl Explanation {
+    /// First the answer in words, then the tables, then the forces, and what to see also.
+    pub fn document(&self) -> Document {
+        let mut document = Document::default();
+        document.say(format!(
+            "{}: scenario {}, {}, {} in {} s",
+            self.record,
+            self.scenario,
+            counted(self.processes, "process"),
+            counted(position(self.supersteps), "superstep"),
+            rounded(self.seconds, 3)
         ));
+        document.extend(self.findings(true));
+        if !self.next.is_empty() {
+            document.extend([Part::List("See also".to_owned(), self.next.clone())]);
+        }
+        document
     }
-    if !answer.next.is_empty() {
-        text.push_str(&format!("\nSee also:\n  {}\n", answer.next.join("\n  ")));
+
+    /// The answer itself: its sentences, its tables and, if asked for, the potentials.
+    pub(crate) fn findings(&self, has_figure: bool) -> Document {
+        let mut document = Document::default();
+        for sentence in &self.sentences {
+            document.say(sentence);
+        }
+        document.extend(tables(self).into_iter().map(Part::Table));
+        let forces = self.forces.as_ref().filter(|_| has_figure);
+        let is_planned = self.assessment().is_some();
+        document.extend(forces.map(|forces| Part::Figure(forces.figure(is_planned))));
+        document
     }
-    text
 }
 
 /// All tables of an answer, in order.
-fn sheets(answer: &Explanation, layout: Layout) -> Vec<Sheet> {
-    let mut sheets = Vec::new();
+fn tables(answer: &Explanation) -> Vec<Table> {
+    let mut tables = Vec::new();
     let assessment = answer.assessment();
     if let Some(assessment) = assessment {
-        sheets.push(alternatives(assessment));
-        sheets.extend(assessment.choice.as_ref().map(ChoiceReport::sheet));
+        tables.push(alternatives(assessment));
+        tables.extend(assessment.choice.as_ref().map(ChoiceReport::table));
     }
     let call = answer.calls.first();
     if let Some(process) = &answer.process {
-        sheets.extend(answer.forces.as_ref().map(terms));
-        sheets.extend(list(&answer.list, call, false));
-        sheets.extend(times(process));
-        sheets.extend(gains(process));
-        sheets.extend(moved(answer, Some(&process.process), layout));
+        tables.extend(answer.forces.as_ref().map(terms));
+        tables.extend(list(&answer.list, call, false));
+        tables.extend(times(process));
+        tables.extend(gains(process));
+        tables.extend(moved(answer, Some(&process.process)));
     } else if answer.list.is_empty() {
-        sheets.extend(calls(&answer.calls));
-        sheets.extend(notes::sheet(&answer.notes));
+        tables.extend(calls(&answer.calls));
+        tables.extend(notes::table(&answer.notes));
     } else {
         let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
-        sheets.extend(list(&answer.list, call, is_planned));
-        sheets.extend(moved(answer, None, layout));
+        tables.extend(list(&answer.list, call, is_planned));
+        tables.extend(moved(answer, None));
     }
-    sheets
+    tables
 }
 
 /// The moves of the call, or that of one process.
-fn moved(answer: &Explanation, process: Option<&str>, layout: Layout) -> Option<Sheet> {
+fn moved(answer: &Explanation, process: Option<&str>) -> Option<Table> {
     let calls = answer.calls.iter();
     let moves = calls.flat_map(|call| &call.moved);
     let asked = moves.filter(|one| process.is_none_or(|process| one.process() == process));
-    moves::sheet(&asked.collect::<Vec<_>>(), layout)
+    moves::table(&asked.collect::<Vec<_>>())
 }
 
 /// The calls of a run.
-fn calls(calls: &[CallReport]) -> Option<Sheet> {
+fn calls(calls: &[CallReport]) -> Option<Table> {
     if calls.is_empty() {
         return None;
     }
-    let headers = vec![
+    let headers = [
         "after",
         "cost",
         "interval",
@@ -366,15 +365,11 @@ fn calls(calls: &[CallReport]) -> Option<Sheet> {
         }
         None => "",
     };
-    Some(Sheet {
-        caption: format!(
-            "Calls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call)"
-        ),
-        headers,
-        rows: rows.collect(),
-        dispensable: &[4, 3, 2, 1],
-        rest: left_out,
-    })
+    let caption = format!(
+        "Calls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call)"
+    );
+    let table = Table::new(headers, rows).captioned(caption);
+    Some(table.dispensing(&[4, 3, 2, 1]).followed(left_out))
 }
 
 /// The saving per superstep; values below a hundred thousandth of a superstep are zero.
@@ -408,7 +403,7 @@ pub(super) fn paid(payback: &Payback) -> String {
 const UNKNOWN: &str = "cannot be told";
 
 /// Each term of PM for every Set.
-fn terms(forces: &Forces) -> Sheet {
+fn terms(forces: &Forces) -> Table {
     let caption = "PM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds)";
     let role = |force: &&Force| match (force.is_own, force.is_target) {
         (true, true) => "own, preferred".to_owned(),
@@ -416,8 +411,7 @@ fn terms(forces: &Forces) -> Sheet {
         (false, true) => "preferred".to_owned(),
         (false, false) => String::new(),
     };
-    let sheet = Sheet::of(
-        caption.to_owned(),
+    let table = Table::of(
         &forces.sets,
         &[
             ("Set", &|force| force.set.clone()),
@@ -441,10 +435,9 @@ fn terms(forces: &Forces) -> Sheet {
             ("", &role),
         ],
     );
-    Sheet {
-        dispensable: &[6, 3, 2, 5, 1, 8, 7, 4],
-        ..sheet
-    }
+    table
+        .captioned(caption)
+        .dispensing(&[6, 3, 2, 5, 1, 8, 7, 4])
 }
 
 fn is_moved(row: &Row) -> bool {
@@ -452,7 +445,7 @@ fn is_moved(row: &Row) -> bool {
 }
 
 /// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
-fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<Sheet> {
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
@@ -483,7 +476,7 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<She
         ]);
     }
     let all = call.map_or(rows.len(), |call| call.processes);
-    let headers = vec!["#", "process", "in", "prefers", "PM", "outcome"];
+    let headers = ["#", "process", "in", "prefers", "PM", "outcome"];
     let left_out = if is_planned {
         all - shown.len()
     } else {
@@ -494,45 +487,40 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<She
     } else {
         ""
     };
-    Some(Sheet {
-        caption: format!(
-            "The list of {}{order} (PM in seconds{threshold})",
-            counted(all, "process")
-        ),
-        headers,
-        rows: shown,
-        dispensable: &[2, 3, 0],
-        rest: if 0 < left_out {
-            format!(" … {left_out} more; --format json and csv show all of them")
-        } else {
-            String::new()
-        },
-    })
+    let caption = format!(
+        "The list of {}{order} (PM in seconds{threshold})",
+        counted(all, "process")
+    );
+    let rest = match left_out {
+        0 => String::new(),
+        more => format!(" … {more} more; --format json and csv show all of them"),
+    };
+    let table = Table::new(headers, shown).captioned(caption);
+    Some(table.dispensing(&[2, 3, 0]).followed(rest))
 }
 
 /// What supersteps would take on other hosts.
-fn times(process: &ProcessReport) -> Option<Sheet> {
+fn times(process: &ProcessReport) -> Option<Table> {
     if process.times.is_empty() {
         return None;
     }
     let negotiated = process.times.iter().any(|time| time.computation.is_some());
     if !negotiated {
         let caption = "Predicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds";
-        return Some(Sheet::of(
-            caption.to_owned(),
+        let table = Table::of(
             &process.times,
             &[
                 ("", &|time| time.name.to_owned()),
                 ("host", &|time| time.host.clone()),
                 ("seconds", &|time| rounded(time.seconds, 4)),
             ],
-        ));
+        );
+        return Some(table.captioned(caption));
     }
     let caption = "Predicted superstep time on the target (t1, own work not counted) and on the present host (t2), in \
                    seconds";
     let part = |part: Option<f64>| maybe(part, |part| rounded(part, 4));
-    let sheet = Sheet::of(
-        caption.to_owned(),
+    let table = Table::of(
         &process.times,
         &[
             ("", &|time| time.name.to_owned()),
@@ -543,14 +531,11 @@ fn times(process: &ProcessReport) -> Option<Sheet> {
             ("sum", &|time| rounded(time.seconds, 4)),
         ],
     );
-    Some(Sheet {
-        dispensable: &[4, 3, 2],
-        ..sheet
-    })
+    Some(table.captioned(caption).dispensing(&[4, 3, 2]))
 }
 
 /// What a process gained, as predicted and as measured.
-fn gains(process: &ProcessReport) -> Option<Sheet> {
+fn gains(process: &ProcessReport) -> Option<Table> {
     let mut rows = Vec::new();
     if let Some(predicted) = process.predicted {
         if let Some(first) = predicted.first_seconds {
@@ -597,17 +582,12 @@ fn gains(process: &ProcessReport) -> Option<Sheet> {
             String::new(),
         ]);
     }
-    (!rows.is_empty()).then(|| Sheet {
-        caption: "Gain".to_owned(),
-        headers: vec!["gain", "seconds", ""],
-        rows,
-        ..Sheet::default()
-    })
+    (!rows.is_empty()).then(|| Table::new(["gain", "seconds", ""], rows).captioned("Gain"))
 }
 
 /// The plans that were compared.
-fn alternatives(assessment: &AssessmentReport) -> Sheet {
-    let headers = vec!["plan", "superstep", "cost", "moves", ""];
+fn alternatives(assessment: &AssessmentReport) -> Table {
+    let headers = ["plan", "superstep", "cost", "moves", ""];
     let mut rows = vec![vec![
         "stay".to_owned(),
         rounded(assessment.present_seconds, 4),
@@ -628,13 +608,8 @@ fn alternatives(assessment: &AssessmentReport) -> Sheet {
             if plan.chosen { chosen } else { "" }.to_owned(),
         ]
     }));
-    Sheet {
-        caption: "Plans that were compared (seconds)".to_owned(),
-        headers,
-        rows,
-        dispensable: &[2],
-        rest: String::new(),
-    }
+    let table = Table::new(headers, rows).captioned("Plans that were compared (seconds)");
+    table.dispensing(&[2])
 }
 
 /// What supersteps took in the present placement; records of earlier versions do not say it.
@@ -647,49 +622,6 @@ fn measured(assessment: &AssessmentReport) -> String {
 
 /// Number of rows of a list that are shown.
 const ROWS: usize = 20;
-
-/// A table of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sheet {
-    /// What it shows.
-    pub(crate) caption: String,
-    /// Names of the columns.
-    pub(crate) headers: Vec<&'static str>,
-    /// Each with a cell for every column.
-    pub(crate) rows: Vec<Vec<String>>,
-    /// The columns that a narrow table can do without, by position, in the order in which they are left out.
-    pub(crate) dispensable: &'static [usize],
-    /// What follows it; may be empty.
-    pub(crate) rest: String,
-}
-
-impl Sheet {
-    /// The table of `rows`: of each column its name, and the cell of a row.
-    pub(crate) fn of<R>(
-        caption: String,
-        rows: impl IntoIterator<Item = R>,
-        columns: &Columns<'static, '_, R, String>,
-    ) -> Self {
-        Self {
-            caption,
-            headers: columns.iter().map(|(name, _)| *name).collect(),
-            rows: cells(rows, columns),
-            ..Self::default()
-        }
-    }
-
-    /// The table with its caption and what follows it, as text.
-    pub(super) fn text(&self, layout: Layout) -> String {
-        let rows = self.rows.iter().cloned();
-        let table = layout.reduced_table(&self.headers, rows, self.dispensable);
-        let rest = if self.rest.is_empty() {
-            String::new()
-        } else {
-            format!("{}\n", self.rest)
-        };
-        format!("\n{}:\n\n{table}{rest}", self.caption)
-    }
-}
 
 /// A call in one line: when it was, what it moved, what that took and whether it paid.
 pub(crate) fn call_line(answer: &Explanation) -> String {
@@ -710,83 +642,5 @@ fn moves_in_words(call: &CallReport) -> String {
     match &call.moved[..] {
         [] => "no move".to_owned(),
         several => counted(several.len(), "move"),
-    }
-}
-
-/// The answer: its sentences, its tables and, if asked for, the chart of the potentials.
-pub(crate) fn answer_page(answer: &Explanation, has_chart: bool) -> Markup {
-    let forces = answer.forces.as_ref().filter(|_| has_chart);
-    html! {
-        @for sentence in &answer.sentences { p { (sentence) } }
-        @for sheet in sheets(answer, Layout::default()) { (table(&sheet)) }
-        @if let Some(forces) = forces {
-            figure.forces { (PreEscaped(forces.svg())) }
-        }
-    }
-}
-
-/// A table of an answer. Columns of numbers are aligned to the right.
-pub(crate) fn table(sheet: &Sheet) -> Markup {
-    let columns = 0..sheet.headers.len();
-    let is_number: Vec<bool> = columns.map(|column| is_number(sheet, column)).collect();
-    html! {
-        div.scroll {
-            table {
-                caption { (sheet.caption) }
-                thead {
-                    tr {
-                        @for (header, is_number) in sheet.headers.iter().zip(&is_number) {
-                            th class=[is_number.then_some("number")] scope="col" { (header) }
-                        }
-                    }
-                }
-                tbody {
-                    @for row in &sheet.rows {
-                        tr {
-                            @for (cell, is_number) in row.iter().zip(&is_number) {
-                                td class=[is_number.then_some("number")] { (cell) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if !sheet.rest.is_empty() { p.rest { (sheet.rest.trim()) } }
-    }
-}
-
-/// Whether a column has numbers, which may be parts in percent, and nothing else.
-fn is_number(sheet: &Sheet, column: usize) -> bool {
-    let cells = || sheet.rows.iter().map(|row| row[column].as_str());
-    let is_part = |character: char| character.is_ascii_digit() || "+-.e %".contains(character);
-    cells().any(|cell| !cell.is_empty())
-        && cells().all(|cell| cell.chars().all(is_part) || cell == "…")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_of_numbers_are_aligned_and_no_others() {
-        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
-        let sheet = Sheet {
-            caption: "a < b".to_owned(),
-            headers: vec!["#", "share", "name", "why"],
-            rows: vec![
-                row(["1", "+5.0 %", "p21", "0.5 without the call"]),
-                row(["…", "", "7", "1e-3"]),
-            ],
-            ..Sheet::default()
-        };
-        let columns: Vec<bool> = (0..4).map(|column| is_number(&sheet, column)).collect();
-        assert_eq!(columns, [true, true, false, false]);
-        let page = table(&sheet).into_string();
-        assert!(page.contains("<caption>a &lt; b</caption>"), "{page}");
-        assert!(
-            page.contains("<th class=\"number\" scope=\"col\">share</th>"),
-            "{page}"
-        );
-        assert!(page.contains("<td>p21</td>"), "{page}");
     }
 }

@@ -10,9 +10,9 @@ use model::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
 use serde_json::Value;
 
+use crate::document::{Columns, push};
 use crate::export::{Happening, Reading, phases, refused};
 use crate::run::{Disposition, Rules};
-use crate::text::{Columns, push};
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use bsp::HostId;
 use bsp::numbers::{position, real};
 
 use crate::chart::{Cell, Layer, Panel, Plot};
-use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::document::Table;
+use crate::pictures::{Picture, SetColours, is_early};
 use crate::run::{LoadBin, RunModel};
 use crate::text::{counted, maybe, rounded, without_zeros};
 
@@ -317,7 +318,7 @@ mod tests {
     fn rows(model: &RunModel) -> Vec<String> {
         hosts(model)
             .table
-            .rows
+            .rows()
             .iter()
             .map(|row| row.join(" "))
             .collect()

@@ -6,7 +6,8 @@ use bsp::Note;
 use bsp::numbers::real;
 
 use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::pictures::{Picture, Table, is_early};
+use crate::document::Table;
+use crate::pictures::{Picture, is_early};
 use crate::run::{NoteReport, RunModel};
 use crate::text::{counted, rounded};
 
@@ -235,10 +236,10 @@ mod tests {
         );
         assert!(!picture.svg.contains("NaN"), "{}", picture.svg);
         assert_eq!(
-            picture.table.rows[0],
+            picture.table.rows()[0],
             ["residual <1>", "0", "1", "2", "2", "1", "3"]
         );
-        assert_eq!(picture.table.rows.len(), 10);
+        assert_eq!(picture.table.rows().len(), 10);
     }
 
     #[test]
@@ -256,7 +257,7 @@ mod tests {
             2 + count_of_axes(&picture.svg)
         );
         assert_eq!(
-            picture.table.rows[4],
+            picture.table.rows()[4],
             ["x", "4", "5", "2", "NaN", "NaN", "NaN"]
         );
         let endless = notes(&noted("x", |_| [f64::INFINITY, 1.0])).unwrap();

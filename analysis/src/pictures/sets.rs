@@ -4,7 +4,8 @@ use bsp::SetId;
 use bsp::numbers::position;
 
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
-use crate::pictures::{Picture, SetColours, Table};
+use crate::document::Table;
+use crate::pictures::{Picture, SetColours};
 use crate::run::{Flow, RunModel};
 use crate::text::{counted, data, maybe};
 
@@ -175,7 +176,12 @@ mod tests {
     fn moves_between_sets_are_counted_and_those_within_one_are_none() {
         let model = run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
         let picture = sets(&model).unwrap();
-        let rows: Vec<String> = picture.table.rows.iter().map(|row| row.join(" ")).collect();
+        let rows: Vec<String> = picture
+            .table
+            .rows()
+            .iter()
+            .map(|row| row.join(" "))
+            .collect();
         assert_eq!(rows, ["one other 2 ", "other one 1 ", "other other 1 "]);
         assert_eq!(
             picture.svg.matches("<polygon").count(),

@@ -3,8 +3,9 @@
 use bsp::numbers::{length, position, real};
 
 use crate::chart::{Layer, Mark, Panel, Plot};
+use crate::document::Table;
 use crate::explain::{Explanation, Inquiry, verdict};
-use crate::pictures::{Picture, Table, is_at_start, is_early};
+use crate::pictures::{Picture, is_at_start, is_early};
 use crate::run::{Bin, RunCall, RunModel};
 use crate::text::{counted, duration, maybe, rounded};
 
@@ -12,7 +13,7 @@ impl Inquiry {
     /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
     pub fn svg(&self, answer: &Explanation) -> String {
         match &answer.forces {
-            Some(forces) => forces.svg(),
+            Some(forces) => forces.bars().svg(),
             None => {
                 let model = self.model();
                 supersteps(model, verdict(model).unwrap_or_default()).svg
@@ -425,10 +426,10 @@ mod tests {
                      barrier 2 s (25.0 %), calls and joins 0 s (0.0 %).";
         assert!(picture.svg.contains(words), "{}", picture.svg);
         assert_eq!(
-            picture.table.rows[3],
+            picture.table.rows()[3],
             ["3", "4", "0.5", "0.75", "0.25", "0"]
         );
-        assert_eq!(picture.table.rows.len(), 8);
+        assert_eq!(picture.table.rows().len(), 8);
     }
 
     #[test]

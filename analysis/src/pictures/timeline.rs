@@ -6,9 +6,10 @@ use bsp::Rank;
 use bsp::numbers::real;
 
 use crate::chart::{Cell, Layer, Mark, Panel, Plot};
+use crate::document::Table;
 use crate::pictures::hosts::hosts_panel;
 use crate::pictures::supersteps::superstep_panel;
-use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::pictures::{Picture, SetColours, is_early};
 use crate::run::{RunModel, Segment};
 use crate::text::counted;
 
@@ -241,7 +242,7 @@ mod tests {
     /// Rows of a table without the set.
     fn rows(model: &RunModel) -> Vec<String> {
         let (_, table) = plot(model).unwrap();
-        let rows = table.rows.iter().map(|row| row[..4].join(" "));
+        let rows = table.rows().iter().map(|row| row[..4].join(" "));
         rows.collect()
     }
 

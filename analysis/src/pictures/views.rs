@@ -9,8 +9,9 @@ use experiments::record::{fault, views_of_job};
 use record::{Event, EventKind, Run, ViewChange, head, scan};
 
 use crate::chart::{Band, Bands, Lines, Series};
+use crate::document::Table;
 use crate::live::view_sentence;
-use crate::pictures::{Picture, Table};
+use crate::pictures::Picture;
 use crate::text::{counted, duration, maybe};
 
 /// The views of a job, as far as their records are beside each other.
@@ -408,7 +409,7 @@ mod tests {
                 "3", "2", "<c>, d", "", "", "0.5", "10.5", "13.5", "3", "6", "2",
             ],
         ];
-        assert_eq!(picture.table.rows, rows);
+        assert_eq!(picture.table.rows(), rows);
         assert_eq!(
             views.sentences()[0],
             "node b is lost; the job goes on from superstep 2 on 2 nodes (view 2), and repeats 2 supersteps."

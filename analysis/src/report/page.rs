@@ -7,9 +7,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::explain::{CallAnswers, Sheet, about_run, answer_page, answers, call_line, table};
+use crate::document::Table;
+use crate::explain::{CallAnswers, about_run, answers, call_line};
 use crate::pictures;
-use crate::pictures::{JobViews, Picture, Table};
+use crate::pictures::{JobViews, Picture};
 use crate::report::ReportedRun;
 use crate::run::{RunCall, first_difference};
 use crate::text::{counted, duration, maybe, rounded};
@@ -278,13 +279,13 @@ pub(super) fn comparison(runs: &[ReportedRun]) -> Markup {
         .map(|run| (run.name.as_str(), &run.model))
         .collect();
     html! {
-        (table(&sheet(runs, first)))
+        (table(runs, first).page())
         @for sentence in differences(runs, first) { p.warning role="note" { (sentence) } }
         figure.picture data-run="all" { (PreEscaped(pictures::compared(&named))) }
     }
 }
 
-fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
+fn table(runs: &[ReportedRun], first: &ReportedRun) -> Table {
     let against = |run: &ReportedRun, other: Option<f64>| match other {
         Some(other) if 0.0 < other && run.is_complete() => {
             format!("{:+.2} %", (run.seconds() / other - 1.0) * 100.0)
@@ -295,8 +296,7 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
         "Runs (times in seconds; shares of {} and of scenario i)",
         first.name
     );
-    Sheet::of(
-        caption,
+    let table = Table::of(
         runs,
         &[
             ("run", &|run| run.name.clone()),
@@ -328,7 +328,8 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
                 )
             }),
         ],
-    )
+    );
+    table.captioned(caption)
 }
 
 /// Why runs cannot be compared as runs of one experiment.
@@ -440,7 +441,7 @@ fn drawn_figure(
     moves: Option<String>,
     provenance: &Provenance,
 ) -> Result<Markup, Failure> {
-    let csv = picture.table.csv(provenance)?;
+    let csv = picture.table.csv(pictures::SCHEMA, provenance)?;
     Ok(html! {
         figure.picture data-run=(prefix) data-kind=(id) {
             (PreEscaped(picture.svg))
@@ -534,7 +535,7 @@ impl Calls {
             let call = &calls[found.index];
             parts.push(part(&anchor(prefix, call), call, &found, &mut charts));
         })?;
-        let csv = all_calls(run).csv(provenance)?;
+        let csv = all_calls(run).csv(pictures::SCHEMA, provenance)?;
         let left_out = calls.len() - parts.len();
         Ok(html! {
             @if calls.is_empty() { p { "No call was held." } }
@@ -568,14 +569,14 @@ fn part(anchor: &str, call: &RunCall, found: &CallAnswers, charts: &mut usize) -
     };
     let more = call.migrations.len() - found.processes.len();
     let moves = call.migrations.iter().zip(&found.processes);
-    let moves = moves.map(|(moved, answer)| (moved.rank, answer_page(answer, has_chart())));
+    let moves = moves.map(|(moved, answer)| (moved.rank, answer.findings(has_chart()).page()));
     let moves: Vec<_> = moves.collect();
     // The head of the list, where no process moved.
     let has_head = moves.is_empty() && has_chart();
     html! {
         details.call id=(anchor) {
             summary { (call_line(&found.call)) }
-            (answer_page(&found.call, has_head))
+            (found.call.findings(has_head).page())
             @for (rank, answer) in moves {
                 details.process id=(format!("{anchor}-{rank}")) {
                     summary { "Why " (rank) " moved" }

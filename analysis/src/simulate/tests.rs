@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::Layout;
 use experiments::{CallReport, CallSummary, MigrationReport, NamedMove, Provenance, Registry};
 
 fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
@@ -81,7 +82,7 @@ Rescheduling saved 1.000 s: 25.0 % of the 4.000 s of computing that the best map
 
 Its 1 call alone (scenario ii) cost 0.500 s.
 ";
-    assert_eq!(text(&report, Layout::default()), expected);
+    assert_eq!(document(&report).text(Layout::default()), expected);
 }
 
 #[test]
@@ -90,10 +91,8 @@ fn equal_outputs_are_described_once() {
         verified: Some("the answer is 42".to_owned()),
         ..run(scenario, 10.0, vec![])
     };
-    let text = text(
-        &report(vec![solved("i"), solved("ii"), solved("iii")]),
-        Layout::default(),
-    );
+    let text =
+        document(&report(vec![solved("i"), solved("ii"), solved("iii")])).text(Layout::default());
     assert_eq!(text.matches("\nthe answer is 42\n").count(), 1, "{text}");
 }
 
@@ -134,7 +133,7 @@ fn many_migrations_are_cut() {
     let mut many = call(Some("p2"));
     many.migrations = (0..28).flat_map(|_| call(Some("p2")).migrations).collect();
     let report = report(vec![run("i", 10.0, vec![]), run("iii", 9.0, vec![many])]);
-    let short = text(&report, Layout::default());
+    let short = document(&report).text(Layout::default());
     assert_eq!(short.matches(" p2 ").count(), 20, "{short}");
     assert!(
         short.contains(" … 8 more; --all or --format json shows all of them\n"),
@@ -144,7 +143,7 @@ fn many_migrations_are_cut() {
         is_whole: true,
         ..Layout::default()
     };
-    let whole = text(&report, layout);
+    let whole = document(&report).text(layout);
     assert_eq!(whole.matches(" p2 ").count(), 28, "{whole}");
     assert!(!whole.contains('…'), "{whole}");
 }
@@ -190,7 +189,7 @@ fn a_run_without_calls_is_reported() {
         run("iii", 1e-5, vec![]),
     ]);
     (report.processes, report.hosts, report.sets) = (1, 1, 1);
-    let text = text(&report, Layout::default());
+    let text = document(&report).text(Layout::default());
     let head = "1 process of lbm on two.toml (1 host in 1 Set), seed 1\n";
     assert!(text.starts_with(head), "{text}");
     assert!(text.contains(" supersteps      us "), "{text}");
@@ -201,10 +200,7 @@ fn a_run_without_calls_is_reported() {
 
 #[test]
 fn a_single_scenario_has_no_comparison() {
-    let text = text(
-        &report(vec![run("iii", 9.0, vec![call(None)])]),
-        Layout::default(),
-    );
+    let text = document(&report(vec![run("iii", 9.0, vec![call(None)])])).text(Layout::default());
     assert!(
         text.contains("No process moved in 1 call of scenario iii."),
         "{text}"

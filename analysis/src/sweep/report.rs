@@ -14,10 +14,11 @@ use crate::compare::statistics::mean;
 use crate::compare::{
     DoneRun, Results, Run, Subject, Summary, failed_of, failure, failures, percent, summaries,
 };
+use crate::document::{Answer, Document, Part, Table};
 use crate::page::{Heading, page_of};
 use crate::sweep::grid::{Grid, Parameter, Point, Shard, cell, factors, shown};
 use crate::sweep::plan::{Plan, seeds};
-use crate::text::{Layout, TimeUnit, counted, maybe, rounded};
+use crate::text::{TimeUnit, counted, maybe, rounded};
 
 /// A sweep, and the runs of it that are done.
 #[derive(Clone, Debug)]
@@ -278,27 +279,6 @@ fn experiment_and_values(swept: &Swept, point: usize) -> (String, Vec<Node>) {
     (experiment, grid.values(point).cloned().collect())
 }
 
-impl Report {
-    /// The table as CSV: the values of parameters are texts.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let parameters = self.parameters.iter().map(Parameter::key);
-        let header = ["experiment"].into_iter().chain(parameters);
-        let header = header.chain(COLUMNS.iter().map(|(name, _)| *name));
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
-        for row in &self.runs {
-            let mut cells: Vec<Value> = vec![row.experiment.as_str().into()];
-            cells.extend(row.values.iter().map(|value| Value::from(cell(value))));
-            cells.extend(COLUMNS.iter().map(|(_, cell)| cell(self, row)));
-            table.push(&cells)?;
-        }
-        table.text()
-    }
-}
-
 /// The name of a column, and the cell of a run.
 type RunColumn = (&'static str, fn(&Report, &Row) -> Value);
 
@@ -327,90 +307,94 @@ const COLUMNS: [RunColumn; 16] = [
 ];
 
 /// What a sweep will do: the number of runs, and what it goes through.
-pub fn planned(plan: &Plan, subjects: &[Subject], layout: Layout) -> String {
+pub fn planned(plan: &Plan, subjects: &[Subject]) -> Document {
     let grid = &plan.grid;
     let runs = position(plan.runs);
     let part = maybe(grid.shard, |shard| format!(" in shard {shard}"));
-    let mut text = format!(
-        "{}{part}: {}\n\n",
+    let mut document = Document::default();
+    document.say(format!(
+        "{}{part}: {}",
         counted(runs, "run"),
         factors(grid, plan.policies.len())
-    );
+    ));
     let row = |parameter: &Parameter| vec![parameter.key().to_owned(), parameter.list()];
     let mut rows = vec![vec!["experiment".to_owned(), grid.experiments.join(", ")]];
     rows.extend(grid.parameters.iter().map(row));
     rows.push(vec!["policy".to_owned(), plan.policies.join(", ")]);
     rows.push(vec!["seed".to_owned(), seeds(&grid.seeds)]);
-    text.push_str(&layout.table(&["parameter", "values"], rows));
+    document.table(Table::new(["parameter", "values"], rows));
     let still = subjects.iter().filter(|subject| !subject.draws).count();
     if 0 < still && 1 < grid.seeds.len() {
         let what = counted(still, "combination");
         let first = grid.seeds[0];
-        text.push_str(&format!(
-            "\n{what} of {} without random numbers: run with seed {first} alone.\n",
+        document.say(format!(
+            "{what} of {} without random numbers: run with seed {first} alone.",
             subjects.len()
         ));
     }
-    text
+    document
 }
 
-/// The results.
-pub fn text(report: &Report, layout: Layout) -> String {
-    let varying: Vec<usize> = (0..report.parameters.len())
-        .filter(|place| report.parameters[*place].varies())
-        .collect();
-    let has_files = 1 < report.experiments.len();
-    let mut headers: Vec<&str> = Vec::new();
-    if has_files {
-        headers.push("experiment");
-    }
-    headers.extend(varying.iter().map(|place| report.parameters[*place].key()));
-    let first = headers.len();
-    let unit = TimeUnit::of(
-        report
-            .summaries
-            .iter()
-            .filter_map(|summary| summary.seconds),
-    );
-    headers.extend(["policy", "runs", unit.heading(), "±"]);
-    if report.reference.is_some() {
-        headers.extend(["gain", "gain, 95 %"]);
-    }
-    headers.extend(["calls", "moves", "in calls"]);
-    if !report.failures.is_empty() {
-        headers.push("error");
-    }
-    // The counts and the interval first, then what the makespan shows, too.
-    let dispensable: Vec<usize> = ["runs", "gain, 95 %", "in calls", "±", "calls", "moves"]
-        .iter()
-        .filter_map(|name| headers.iter().skip(first).position(|header| header == name))
-        .map(|place| first + place)
-        .collect();
-    let row = |summary: &SweptSummary| {
-        let mut row: Vec<String> = Vec::new();
+impl Answer for Report {
+    fn document(&self) -> Document {
+        let varying: Vec<usize> = (0..self.parameters.len())
+            .filter(|place| self.parameters[*place].varies())
+            .collect();
+        let has_files = 1 < self.experiments.len();
+        let mut headers: Vec<&str> = Vec::new();
         if has_files {
-            row.push(summary.experiment.clone());
+            headers.push("experiment");
         }
-        row.extend(varying.iter().map(|place| shown(&summary.values[*place])));
-        row.extend(cells(report, summary, unit));
-        row
-    };
-    let (kept, left_out) = layout.cut(report.summaries.len(), ROWS);
-    let rows = report.summaries[..kept].iter().map(row);
-    let mut text = layout.reduced_table(&headers, rows, &dispensable);
-    if 0 < left_out {
-        text.push_str(&format!(
-            "… {} more: --all shows them\n",
-            counted(left_out, "row")
-        ));
+        headers.extend(varying.iter().map(|place| self.parameters[*place].key()));
+        let first = headers.len();
+        let unit = TimeUnit::of(self.summaries.iter().filter_map(|summary| summary.seconds));
+        headers.extend(["policy", "runs", unit.heading(), "±"]);
+        if self.reference.is_some() {
+            headers.extend(["gain", "gain, 95 %"]);
+        }
+        headers.extend(["calls", "moves", "in calls"]);
+        if !self.failures.is_empty() {
+            headers.push("error");
+        }
+        // The counts and the interval first, then what the makespan shows, too.
+        let dispensable: Vec<usize> = ["runs", "gain, 95 %", "in calls", "±", "calls", "moves"]
+            .iter()
+            .filter_map(|name| headers.iter().skip(first).position(|header| header == name))
+            .map(|place| first + place)
+            .collect();
+        let row = |summary: &SweptSummary| {
+            let mut row: Vec<String> = Vec::new();
+            if has_files {
+                row.push(summary.experiment.clone());
+            }
+            row.extend(varying.iter().map(|place| shown(&summary.values[*place])));
+            row.extend(cells(self, summary, unit));
+            row
+        };
+        let table = Table::new(headers, self.summaries.iter().map(row)).dispensing(&dispensable);
+        let mut document = Document::default();
+        document.table(table.cut(ROWS, |more| {
+            format!("… {} more: --all shows them", counted(more, "row"))
+        }));
+        document.extend(best(self, unit).into_iter().flatten());
+        document.extend(failures(&self.failures));
+        document
     }
-    if let Some(best) = best(report, unit, layout) {
-        text.push_str(&format!("\n{best}"));
+
+    /// The values of parameters are texts.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let parameters = self.parameters.iter().map(Parameter::key);
+        let header = ["experiment"].into_iter().chain(parameters);
+        let header = header.chain(COLUMNS.iter().map(|(name, _)| *name));
+        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
+        for row in &self.runs {
+            let mut cells: Vec<Value> = vec![row.experiment.as_str().into()];
+            cells.extend(row.values.iter().map(|value| Value::from(cell(value))));
+            cells.extend(COLUMNS.iter().map(|(_, cell)| cell(self, row)));
+            table.push(&cells)?;
+        }
+        table.text()
     }
-    if !report.failures.is_empty() {
-        text.push_str(&format!("\n{}", failures(&report.failures)));
-    }
-    text
 }
 
 /// The cells after those of the combination.
@@ -444,7 +428,7 @@ fn cells(report: &Report, summary: &SweptSummary, unit: TimeUnit) -> Vec<String>
 }
 
 /// The combination that is best for each policy: the one with the largest gain, or the shortest makespan.
-fn best(report: &Report, unit: TimeUnit, layout: Layout) -> Option<String> {
+fn best(report: &Report, unit: TimeUnit) -> Option<[Part; 2]> {
     let has_choice = report.parameters.iter().any(Parameter::varies);
     if !has_choice && report.experiments.len() < 2 {
         return None;
@@ -481,8 +465,8 @@ fn best(report: &Report, unit: TimeUnit, layout: Layout) -> Option<String> {
         Some(reference) => (format!("Largest gains against {reference}"), "gain"),
         None => ("Shortest makespans".to_owned(), unit.heading()),
     };
-    let table = layout.table(&["policy", column, "with"], rows);
-    Some(format!("{title}\n\n{table}"))
+    let table = Table::new(["policy", column, "with"], rows);
+    Some([Part::Lines(title), Part::Table(table)])
 }
 
 /// The experiment, if there are several, and the values that vary.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use analysis::advise::{advise, attempt, text};
+use analysis::advise::{advise, attempt};
 use clap::Args;
 use experiments::batch::Batch;
 use experiments::record::{find_last, manifest};
@@ -10,7 +10,7 @@ use experiments::{Failure, Provenance};
 
 use crate::command::{Command, Context, JobsArguments};
 use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{Format, show};
 use crate::progress::RunBar;
 
 /// Arguments of `advise`.
@@ -69,11 +69,7 @@ fn execute(arguments: &AdviseArguments, context: &Context<'_>) -> Result<(), Com
     }
     let provenance =
         || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
-    match arguments.format {
-        Format::Table => print_text(false, |layout| text(&report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
-    }
+    show(&report, (arguments.format, false), provenance)
 }
 
 const ADVISE_ABOUT: &str = "\

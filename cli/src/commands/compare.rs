@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use analysis::compare::{
     self, Claim, Comparison, Contender, Ledger, Report, Results, Seeds, Subject, Variant, chart,
-    text,
 };
 use analysis::sweep::SweepFolder;
 use clap::Args;
@@ -16,7 +15,7 @@ use crate::command::{Command, Context, JobsArguments};
 use crate::failure::CommandFailure;
 use crate::file::{SVG, check_output, write};
 use crate::live::{self, ClusterArguments};
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format};
 use crate::progress::RunBar;
 use crate::signals::{TerminationSignal, until};
 use crate::topics;
@@ -248,11 +247,7 @@ impl CompareArguments {
         report: &Report,
         provenance: &Provenance,
     ) -> Result<(), CommandFailure> {
-        match self.format {
-            Format::Table => print_text(true, |layout| text(report, layout)),
-            Format::Json => print_json(provenance, report),
-            Format::Csv => print(&report.csv(provenance)?),
-        }
+        output::show(report, (self.format, true), || Ok(provenance.clone()))
     }
 
     /// Checks the arguments against one another.

@@ -9,7 +9,7 @@ use experiments::{Failure, Provenance, record};
 
 use crate::file::{SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
-use analysis::explain::{Inquiry, text};
+use analysis::explain::Inquiry;
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ fn execute(arguments: &ExplainArguments, context: &Context<'_>) -> Result<(), Co
     }
     match arguments.format {
         Format::Json => print_json(&provenance()?, &answer),
-        Format::Table | Format::Csv => print_text(false, |layout| text(&answer, layout)),
+        Format::Table | Format::Csv => print_text(false, |layout| answer.document().text(layout)),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use analysis::text::{Layout, counted, data};
-use experiments::{CsvTable, Failure, Provenance, Published, Unlawful};
+use analysis::document::{Answer, Document, csv_of_fields};
+use analysis::text::{counted, data};
+use experiments::{Failure, Provenance, Published, Unlawful};
 use serde::Serialize;
 
 use crate::command::{Context, Overrides};
 use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{Format, show};
 
 /// What was found of a program.
 #[derive(Debug, Serialize)]
@@ -73,17 +74,13 @@ pub(crate) fn check(
         verified: verified.statement,
         outputs_sha256: verified.digest,
     };
-    let provenance = || Provenance::of_experiment(&loaded, registry);
-    match format {
-        Format::Table => print_text(true, |layout| report.text(layout))?,
-        Format::Json => print_json(&provenance()?, &report)?,
-        Format::Csv => print(&report.csv(&provenance()?)?)?,
-    }
-    Ok(())
+    show(&report, (format, true), || {
+        Provenance::of_experiment(&loaded, registry)
+    })
 }
 
-impl Report {
-    fn text(&self, layout: Layout) -> String {
+impl Answer for Report {
+    fn document(&self) -> Document {
         let Self {
             workload,
             processes,
@@ -97,37 +94,43 @@ impl Report {
             many(*supersteps, "superstep"),
         );
         let longest = data(bsp::numbers::real(self.state_bytes_max));
-        let mut text = layout.paragraph(&format!(
+        let mut document = Document::default();
+        document.paragraph(format!(
             "{workload} keeps the laws of programs: {processes}, {supersteps}. Executed again, and with a process moved {}, it \
              computed, sent and charged the same. The longest state has {longest}.",
             many(*moves, "time"),
         ));
         if let Some(verified) = &self.verified {
-            text.push_str("\n\n");
-            text.push_str(&layout.paragraph(&format!("Outputs: {verified}.")));
+            document.paragraph(format!("Outputs: {verified}."));
         }
-        text.push('\n');
-        text
+        document
     }
 
     fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let header = [
-            "workload",
-            "processes",
-            "supersteps",
-            "moves",
-            "state_bytes_max",
-            "outputs_sha256",
-        ];
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
-        table.push([
-            self.workload.clone(),
-            self.processes.to_string(),
-            self.supersteps.to_string(),
-            self.moves.to_string(),
-            self.state_bytes_max.to_string(),
-            self.outputs_sha256.clone(),
-        ])?;
-        table.text()
+        csv_of_fields::<Self, _>(provenance, [Row::of(self)])
+    }
+}
+
+/// A row of the CSV.
+#[derive(Serialize)]
+struct Row<'a> {
+    workload: &'a str,
+    processes: u32,
+    supersteps: u64,
+    moves: u64,
+    state_bytes_max: u64,
+    outputs_sha256: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn of(report: &'a Report) -> Self {
+        Self {
+            workload: &report.workload,
+            processes: report.processes,
+            supersteps: report.supersteps,
+            moves: report.moves,
+            state_bytes_max: report.state_bytes_max,
+            outputs_sha256: &report.outputs_sha256,
+        }
     }
 }

@@ -14,7 +14,7 @@ use simulator::{NetworkModel, Platform};
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format, print};
 
 /// Arguments of `platform`.
 #[derive(Debug, Args)]
@@ -173,11 +173,7 @@ fn show(file: &Path, format: Format, registry: &Registry) -> Result<(), CommandF
     let provenance = || -> Result<Provenance, Failure> {
         Ok(Provenance::of_program(registry)?.with_platform(text.as_bytes()))
     };
-    match format {
-        Format::Json => print_json(&provenance()?, &view),
-        Format::Csv => print(&view.csv(&provenance()?)?),
-        Format::Table => print_text(true, |layout| view.text(layout)),
-    }
+    output::show(&view, (format, true), provenance)
 }
 
 /// Most names and pairs of zones that are listed.

@@ -9,7 +9,7 @@ use std::thread;
 
 use analysis::advise::{Advice, AdvisedReport, Evidence, Settings, advice};
 use analysis::sentences::{missing_checkpoints, missing_hosts};
-use analysis::simulate::{is_wanting, text, unfollowed};
+use analysis::simulate::{is_wanting, unfollowed};
 use clap::Args;
 use experiments::batch::{Batch, Silent};
 use experiments::record::RecordedFailure;
@@ -24,7 +24,7 @@ use settings::is_stdin;
 use crate::command::{Command, Context, JobsArguments, Overrides, TRACED};
 use crate::failure::CommandFailure;
 use crate::file::{OutputsPlace, check_folder, outputs_place};
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{Format, print, show};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
 use crate::topics;
@@ -135,28 +135,16 @@ fn execute(arguments: &SimulateArguments, context: &Context<'_>) -> Result<(), C
     };
     warn_of_the_missing(&prepared, &runs);
     let report = Report::new(&prepared.loaded, &prepared.platform, runs);
-    match arguments.format {
-        Format::Table => print_text(arguments.all, |layout| {
-            let mut text = text(&report, layout);
-            for advice in &advised {
-                text.push_str(&format!("\n{}\n", advice.sentence()));
-            }
-            if advised.is_empty()
-                && prepared.script.is_none()
-                && is_wanting(&report)
-                && !is_stdin(&arguments.file)
-            {
-                text.push_str(&suggestion(arguments, registry));
-            }
-            text
-        })?,
-        Format::Json => {
-            let report = &report;
-            let advice = &advised;
-            print_json(&provenance()?, &AdvisedReport { report, advice })?;
-        }
-        Format::Csv => print(&report.csv(&provenance()?)?)?,
-    }
+    let is_wanting = advised.is_empty()
+        && prepared.script.is_none()
+        && is_wanting(&report)
+        && !is_stdin(&arguments.file);
+    let advised = AdvisedReport {
+        report: &report,
+        advice: &advised,
+        comparison: is_wanting.then(|| comparison(arguments, registry)),
+    };
+    show(&advised, (arguments.format, arguments.all), provenance)?;
     written
 }
 
@@ -179,10 +167,10 @@ fn warn_of_the_missing(prepared: &PreparedExperiment, runs: &[RunReport]) {
 }
 
 /// The comparison that shows what other policies save.
-fn suggestion(arguments: &SimulateArguments, registry: &Registry) -> String {
+fn comparison(arguments: &SimulateArguments, registry: &Registry) -> String {
     let (program, file) = (registry.program(), arguments.file.display());
     let set = arguments.overrides.of_comparison();
-    format!("\nOther policies may save more: `{program} compare {file}{set}` compares them.\n")
+    format!("{program} compare {file}{set}")
 }
 
 /// All scenarios, side by side.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::compare::{self, Comparison, Contender, Ledger, Seeds, Subject};
+use analysis::document::Answer;
 use analysis::sweep::{
     Grid, Parameter, Plan, RUNS_MAX, Report, Shard, SweepFolder, chart, chart_parameters,
-    check_folder, check_runs, inputs, merge, page, planned, text,
+    check_folder, check_runs, inputs, merge, page, planned,
 };
 use clap::{Args, Subcommand};
 use experiments::batch::{Batch, Progress as _, Silent};
@@ -280,7 +281,7 @@ impl GridArguments {
     ) -> Result<(), CommandFailure> {
         let Prepared { plan, subjects, .. } = prepared;
         match self.views.format {
-            Format::Table => print_text(true, |layout| planned(plan, subjects, layout)),
+            Format::Table => print_text(true, |layout| planned(plan, subjects).text(layout)),
             Format::Json => print_json(provenance, plan),
             Format::Csv => {
                 let problem = "--dry-run has the formats table and json";
@@ -405,8 +406,11 @@ impl ViewArguments {
                 } else {
                     String::new()
                 };
-                let place = stays.then(|| format!("\n{count} runs{same}: {}\n", file.display()));
-                text(&report, layout) + &place.unwrap_or_default()
+                let mut document = report.document();
+                if stays {
+                    document.say(format!("{count} runs{same}: {}", file.display()));
+                }
+                document.text(layout)
             })?,
             Format::Json => print_json(&provenance, &report)?,
             Format::Csv => print(&table)?,

@@ -8,8 +8,8 @@ use clap::Args;
 use experiments::record::{find, manifest};
 use experiments::{Failure, Provenance, Registry};
 
-use crate::output::{Format, print, print_json, print_text};
-use analysis::verify::{text, verify};
+use crate::output::{Format, show};
+use analysis::verify::verify;
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
@@ -66,11 +66,7 @@ fn decide_again(folder: &Path, format: Format, registry: &Registry) -> Result<()
         || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(folder)?, registry) };
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
-        match format {
-            Format::Table => print_text(true, |layout| text(&report, layout))?,
-            Format::Json => print_json(&provenance()?, &report)?,
-            Format::Csv => print(&report.csv(&provenance()?)?)?,
-        }
+        show(&report, (format, true), provenance)?;
     }
     ended?;
     first.map_or(Ok(()), |first| {

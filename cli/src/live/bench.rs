@@ -21,7 +21,7 @@ use crate::file::{SVG, check_output, check_writable, write};
 use crate::live::cluster::{ClusterArguments, ClusterMembers, JobResult, JobRunner};
 use crate::live::help::{MIGRATION_ABOUT, MIGRATION_HELP, SUPERSTEP_ABOUT, SUPERSTEP_HELP};
 use crate::live::links::{LevelArgument, SetLinks, default_dwell, positive_time};
-use crate::output::{Format, print, print_json, print_text, warn};
+use crate::output::{Format, show, warn};
 use crate::signals::TerminationSignal;
 
 /// Arguments of `bench`.
@@ -355,11 +355,7 @@ impl MigrationArguments {
             })?;
             write(file, &platform)?;
         }
-        match self.format {
-            Format::Table => print_text(false, |layout| report.text(layout)),
-            Format::Json => print_json(provenance, &report),
-            Format::Csv => print(&report.csv(provenance)?),
-        }
+        show(&report, (self.format, false), || Ok(provenance.clone()))
     }
 
     /// The mean time for which a drawn level is held, if levels are drawn.
@@ -517,11 +513,7 @@ fn measure_supersteps(
         let (samples, _) = arguments.measure(2, &runner)?;
         report.add_pair(sets, nodes, &samples);
     }
-    match arguments.format {
-        Format::Table => print_text(false, |layout| report.text(layout)),
-        Format::Json => print_json(&provenance, &report),
-        Format::Csv => print(&report.csv(&provenance)?),
-    }
+    show(&report, (arguments.format, false), || Ok(provenance))
 }
 
 impl SuperstepArguments {

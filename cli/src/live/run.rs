@@ -19,7 +19,7 @@ use experiments::submission::{JobHosts, attached, next_view, request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
     Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
-    absolute, beginning, csv_of_run, refuse_records,
+    absolute, beginning, refuse_records,
 };
 use hosts::{Attachment, JobObserver, NodeAnswer, TransferProgress};
 use machines::JobError;
@@ -37,7 +37,7 @@ use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
 use crate::live::links::duration;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::signals::{TerminationSignal, until};
 
@@ -581,14 +581,7 @@ fn show(
     report: &Report,
     provenance: impl Fn() -> Result<Provenance, Failure>,
 ) -> Result<(), CommandFailure> {
-    match arguments.format {
-        Format::Table => print_text(arguments.all, |layout| report.text(layout)),
-        Format::Json => print_json(&provenance()?, report),
-        Format::Csv => {
-            let table = CsvTable::new(Report::SCHEMA, &provenance()?);
-            print(&csv_of_run(table, [report.run()])?)
-        }
-    }
+    output::show(report, (arguments.format, arguments.all), provenance)
 }
 
 /// The recorder, if a record is wanted and there is a place for it.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::Layout;
 use bsp::Rank;
 use bsp::units::{Instant, Seconds};
 use rand_chacha::ChaCha8Rng;
@@ -192,7 +193,7 @@ fn what_could_not_be_measured_is_not_set() {
         for key in ["g_seconds", "l_seconds", "g_flops", "l_flops", "residual"] {
             assert_eq!(json[key], Value::Null, "{key}: {json}");
         }
-        let text = report.text(Layout::default());
+        let text = report.document().text(Layout::default());
         assert!(!text.contains("NaN"), "{text}");
     }
     let equal = Report::new(1, 1, &samples(&Rounds::new(10, 2), |_| 0.25));

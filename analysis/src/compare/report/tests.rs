@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::Layout;
 use experiments::Registry;
 
 use crate::compare::results::tests::{fail, results};
@@ -61,7 +62,9 @@ fn the_text_shows_gains_with_their_significance() {
     ]);
     let claims = ["b <= a".parse().unwrap()];
     let each = ["b < a".parse().unwrap()];
-    let text = text(&Report::new(&results, &claims, &each), Layout::default());
+    let text = Report::new(&results, &claims, &each)
+        .document()
+        .text(Layout::default());
     assert_eq!(text, EXPECTED, "{text}");
 }
 
@@ -109,7 +112,7 @@ fn runs_that_failed_and_makespans_of_nothing_are_not_numbers() {
     fail(&mut results, 0, 1, 0);
     let claims = ["b <= a".parse().unwrap()];
     let report = Report::new(&results, &claims, &[]);
-    let text = text(&report, Layout::default());
+    let text = report.document().text(Layout::default());
     for words in [
         " policy     ms       ±     gain",
         " a       3.000  12.706",
@@ -150,7 +153,7 @@ fn the_best_placement_has_a_column_where_it_is_known() {
         .map(|of| of.of_best_placement)
         .collect();
     assert_eq!(ratios, [Some(2.5), Some(1.25), None, None]);
-    let text = text(&report, Layout::default());
+    let text = report.document().text(Layout::default());
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].ends_with("against a  of best placement"), "{text}");
     assert!(
@@ -173,7 +176,7 @@ fn the_best_placement_has_a_column_where_it_is_known() {
 #[test]
 fn a_single_policy_has_no_comparison() {
     let report = Report::new(&results(&[(true, &[&[10.0]])]), &[], &[]);
-    let text = text(&report, Layout::default());
+    let text = report.document().text(Layout::default());
     assert!(text.starts_with("e0, seed 1\n"), "{text}");
     assert!(
         !text.contains("Significant differences") && !text.contains("All 1"),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::Layout;
 use experiments::Registry;
 
 use crate::compare::{fail, results_of};
@@ -96,7 +97,7 @@ const MAKESPANS: [&[&[f64]]; 2] = [
 #[test]
 fn the_text_shows_every_combination_and_the_best_one() {
     let report = Report::new(&swept(&["a.x=2,4", "a.y=7"], &MAKESPANS));
-    let text = text(&report, Layout::default());
+    let text = report.document().text(Layout::default());
     assert_eq!(format!("\n{text}"), EXPECTED, "{text}");
 }
 
@@ -117,7 +118,7 @@ Largest gains against none
 fn without_scenario_i_the_shortest_makespan_is_the_best() {
     let mut swept = swept(&["a.x=2,4"], &MAKESPANS);
     swept.plan.reference = None;
-    let text = text(&Report::new(&swept), Layout::default());
+    let text = Report::new(&swept).document().text(Layout::default());
     assert!(!text.contains("gain"), "{text}");
     assert!(text.contains("Shortest makespans"), "{text}");
     assert!(text.contains(" none       15.000  a.x=2\n"), "{text}");
@@ -127,16 +128,13 @@ fn without_scenario_i_the_shortest_makespan_is_the_best() {
 fn long_tables_are_cut_unless_they_are_asked_for() {
     let makespans = vec![MAKESPANS[0]; 30];
     let report = Report::new(&swept(&["a.x=1..30"], &makespans));
-    let cut = text(&report, Layout::default());
+    let cut = report.document().text(Layout::default());
     assert!(cut.contains("… 20 rows more: --all shows them"), "{cut}");
     let is_whole = true;
-    let whole = text(
-        &report,
-        Layout {
-            is_whole,
-            ..Layout::default()
-        },
-    );
+    let whole = report.document().text(Layout {
+        is_whole,
+        ..Layout::default()
+    });
     assert!(
         60 < whole.lines().count() && !whole.contains("--all"),
         "{whole}"
@@ -147,7 +145,7 @@ fn long_tables_are_cut_unless_they_are_asked_for() {
 fn a_plan_shows_what_it_goes_through() {
     let mut swept = swept(&["a.x=2,4", "a.y=7"], &MAKESPANS);
     swept.results.experiments[0].draws = false;
-    let text = planned(&swept.plan, &swept.results.experiments, Layout::default());
+    let text = planned(&swept.plan, &swept.results.experiments).text(Layout::default());
     let expected = "\
 8 runs: 2 combinations, 2 policies, 2 seeds
 
