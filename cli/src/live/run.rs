@@ -17,9 +17,9 @@ use clap::Args;
 use experiments::record::RecordedFailure;
 use experiments::submission::{JobHosts, attached, next_view, request, scenario};
 use experiments::{
-    CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
-    Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
-    absolute, beginning, refuse_records,
+    CheckpointTime, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance, Recorder,
+    Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario, absolute, beginning,
+    refuse_records,
 };
 use hosts::{Attachment, JobObserver, NodeAnswer, TransferProgress};
 use machines::JobError;
@@ -37,7 +37,7 @@ use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
 use crate::live::links::duration;
-use crate::output::{self, Format};
+use crate::output::{self, Format, print};
 use crate::progress::Progress;
 use crate::signals::{TerminationSignal, until};
 

@@ -1,10 +1,10 @@
 //! Campaigns of fault simulations: many seeds, what they found, and which faults hit which steps of the protocol.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use agents::mutant::Mutant;
-use analysis::text::{Layout, counted};
+use analysis::document::{Document, Table};
+use analysis::text::counted;
 use bsp::numbers::{length, real};
 use experiments::batch::Batch;
 use experiments::{CsvTable, Failure, Provenance, Published};
@@ -260,8 +260,8 @@ impl Published for Report {
     const SCHEMA: &'static str = "migbsp.chaos/1";
 }
 
-/// The report as text; commands begin with `own`, the name of the program.
-pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
+/// The report for people; commands begin with `own`, the name of the program.
+pub(crate) fn document(report: &Report, own: &str) -> Document {
     let Report {
         seeds,
         completed,
@@ -279,48 +279,45 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
         mutants,
     } = report;
     let hours = virtual_seconds / 3600.0;
-    let mut text = format!(
+    let mut document = Document::default();
+    document.say(format!(
         "{seeds} seeds: {events} events in {hours:.1} virtual hours. {completed} jobs were completed in spite of \
          their faults, the others ended with their cause. {with_views} jobs may go on when a node is lost: they went on in {views} \
          more views, with {joined} nodes that were back, and {recovered} of them were completed after a loss. \
-         Clients attached {attached} times to jobs that nodes led, and {followed} of them received the outputs.\n\n"
-    );
+         Clients attached {attached} times to jobs that nodes led, and {followed} of them received the outputs."
+    ));
     let faults = coverage.faults.iter();
     let faults: Vec<String> = faults
         .map(|fault| format!("{} {}", fault.count, fault.kind))
         .collect();
-    text += &layout.paragraph(&format!("Faults: {}.", faults.join(", ")));
-    text += "\n\n";
-    text += &table(coverage, layout);
+    document.paragraph(format!("Faults: {}.", faults.join(", ")));
+    document.table(table(coverage));
     let Coverage {
         pairs_hit, pairs, ..
     } = coverage;
     let part = 100.0 * real(*pairs_hit) / real((*pairs).max(1));
-    writeln!(
-        text,
-        "\n{pairs_hit} of {pairs} pairs of a fault and a step were hit ({part:.0} %). Identity: {digest}"
-    )
-    .unwrap_or_default();
+    let mut lines = vec![format!(
+        "{pairs_hit} of {pairs} pairs of a fault and a step were hit ({part:.0} %). Identity: {digest}"
+    )];
     for seed in failing {
-        failing_seed(&mut text, seed, own);
+        failing_seed(&mut lines, seed, own);
     }
     for found in mutants.iter().flatten() {
         let mutant = &found.mutant;
-        match (&found.seed, &found.violation) {
-            (Some(seed), Some(violation)) => {
-                writeln!(text, "mutant {mutant}: seed {seed}: {violation}").unwrap_or_default();
-            }
-            _ => writeln!(text, "mutant {mutant}: not found").unwrap_or_default(),
-        }
+        lines.push(match (&found.seed, &found.violation) {
+            (Some(seed), Some(violation)) => format!("mutant {mutant}: seed {seed}: {violation}"),
+            _ => format!("mutant {mutant}: not found"),
+        });
     }
     if failing.is_empty() {
-        text += "No seed failed.\n";
+        lines.push("No seed failed.".to_owned());
     }
-    text
+    document.say(lines.join("\n"));
+    document
 }
 
 /// How often a fault of each kind hit a node at each step.
-fn table(coverage: &Coverage, layout: Layout) -> String {
+fn table(coverage: &Coverage) -> Table {
     let headers = std::iter::once("step").chain(coverage.kinds.iter().map(String::as_str));
     let headers: Vec<&str> = headers.collect();
     let rows = coverage.steps.iter().zip(&coverage.counts);
@@ -331,19 +328,18 @@ fn table(coverage: &Coverage, layout: Layout) -> String {
         });
         std::iter::once(step.clone()).chain(counts).collect()
     });
-    layout.table(&headers, rows)
+    Table::new(headers, rows)
 }
 
-fn failing_seed(text: &mut String, failing: &FailingSeed, own: &str) {
+fn failing_seed(lines: &mut Vec<String>, failing: &FailingSeed, own: &str) {
     let FailingSeed {
         seed,
         violations,
         faults,
     } = failing;
     let count = counted(faults.len(), "fault");
-    writeln!(text, "seed {seed} fails with {count}:").unwrap_or_default();
-    for violation in violations {
-        writeln!(text, "  {violation}").unwrap_or_default();
-    }
-    writeln!(text, "  {own} {}", failing.arguments()).unwrap_or_default();
+    lines.push(format!("seed {seed} fails with {count}:"));
+    let violations = violations.iter();
+    lines.extend(violations.map(|violation| format!("  {violation}")));
+    lines.push(format!("  {own} {}", failing.arguments()));
 }

@@ -10,7 +10,7 @@ use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 use experiments::Failure;
 use experiments::batch::Batch;
 
-use crate::campaign::{Report, campaign, mutants, text};
+use crate::campaign::{Report, campaign, document, mutants};
 use crate::simulation::{SeedOptions, faults_of, simulate_seed};
 
 /// Arguments of `chaos`.
@@ -87,7 +87,9 @@ fn execute(arguments: &ChaosArguments, context: &Context<'_>) -> Result<(), Comm
 
 fn show(report: &Report, format: Format, context: &Context<'_>) -> Result<(), CommandFailure> {
     match format {
-        Format::Table => print_text(false, |layout| text(report, context.program(), layout)),
+        Format::Table => print_text(false, |layout| {
+            document(report, context.program()).text(layout)
+        }),
         Format::Json => print_json(&context.provenance()?, report),
         Format::Csv => print(&report.csv(&context.provenance()?)?),
     }

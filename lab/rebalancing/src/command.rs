@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use commands::file::{SVG, check_folder, check_output, check_writable, write, write_new};
-use commands::output::{Format, print, print_json, print_text};
+use commands::output::{Format, print, print_json, print_text, show};
 use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 use experiments::batch::Batch;
 use experiments::{Failure, OutputFile, Provenance, Registry};
@@ -181,7 +181,7 @@ fn execute_solve(
     let provenance = || provenance(&instance, search, registry);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| {
-            solve::text(&report, &instance, layout)
+            solve::document(&report, &instance).text(layout)
         })?,
         Format::Json => print_json(&provenance()?, &report)?,
         Format::Csv => print(&report.csv(&instance, &provenance()?)?)?,
@@ -280,11 +280,7 @@ fn execute_sweep(
     let search = arguments.search.search();
     let report = sweep::sweep(&instance, levels, algorithms, search, batch)?;
     let provenance = || provenance(&instance, search, registry);
-    match arguments.format {
-        Format::Table => print_text(true, |layout| sweep::text(&report, layout))?,
-        Format::Json => print_json(&provenance()?, &report)?,
-        Format::Csv => print(&report.csv(&provenance()?)?)?,
-    }
+    show(&report, (arguments.format, true), provenance)?;
     match &arguments.svg {
         Some(file) => Ok(write(file, &report.chart().svg())?),
         None => Ok(()),

@@ -5,9 +5,10 @@ mod text;
 use std::fmt;
 use std::time::Instant;
 
+use analysis::document::csv_of_fields;
 use analysis::text::rounded;
 use experiments::batch::Batch;
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use model::rebalance::Problem;
 use serde::{Serialize, Serializer};
 
@@ -15,7 +16,7 @@ use crate::algorithm::Algorithm;
 use crate::instance::Instance;
 use crate::search::{Found, Limit, Relaxed, Search, Target, lower_bound};
 
-pub(crate) use crate::solve::text::{complaint, text};
+pub(crate) use crate::solve::text::{complaint, document};
 
 /// The assignments that `algorithm` finds for `targets`, in their order. Reading `instance` took `reading` seconds.
 pub(crate) fn solve(
@@ -280,16 +281,12 @@ impl Report {
         instance: &Instance,
         provenance: &Provenance,
     ) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for solution in &self.solutions {
-            if solution.moves.is_empty() {
-                table.push(Row::new(solution, instance, None))?;
-            }
-            for one in &solution.moves {
-                table.push(Row::new(solution, instance, Some(one)))?;
-            }
-        }
-        table.text()
+        let rows = self.solutions.iter().flat_map(|solution| {
+            let none = solution.moves.is_empty().then_some(None);
+            let moves = none.into_iter().chain(solution.moves.iter().map(Some));
+            moves.map(move |one| Row::new(solution, instance, one))
+        });
+        csv_of_fields::<Self, _>(provenance, rows)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What each level costs, for several algorithms.
 
 use analysis::chart::{Lines, Scale, Series, Style};
-use analysis::text::{Layout, rounded};
+use analysis::document::{Answer, Document, Table, csv_of_fields};
+use analysis::text::rounded;
 use experiments::batch::Batch;
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use model::rebalance::Problem;
 use serde::Serialize;
 
@@ -188,15 +189,6 @@ impl Report {
         self.points.chunks(self.algorithms.len())
     }
 
-    /// One row per level and algorithm.
-    pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::new(Self::SCHEMA, provenance);
-        for point in &self.points {
-            table.push(point)?;
-        }
-        table.text()
-    }
-
     /// Cost against level, on a logarithmic axis if costs span more than a decade; where an algorithm did not meet a level, its line has a gap.
     pub(crate) fn chart(&self) -> Lines {
         let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
@@ -246,36 +238,44 @@ impl Published for Report {
     const SCHEMA: &'static str = "migbsp.rebalance-sweep/1";
 }
 
-/// A row for each level, the lowest first, and a column for each algorithm.
-pub(crate) fn text(report: &Report, layout: Layout) -> String {
-    let mut headers = vec!["target"];
-    headers.extend(report.algorithms.iter().map(String::as_str));
-    headers.push("at least");
-    headers.extend(["moves", "spared"]);
-    let name = names(report);
-    let rows = report.levels().map(|level| {
-        let best = best(level);
-        let mut row = vec![name(level[0].target)];
-        row.extend(level.iter().map(cost));
-        row.push(
-            level[0]
-                .lower_bound
-                .map_or_else(|| "impossible".to_owned(), |bound| rounded(bound, 3)),
-        );
-        row.push(best.map_or_else(String::new, |best| best.migrations.to_string()));
-        row.push(best.map_or_else(String::new, |best| spared(report, best.dc)));
-        row
-    });
-    let what = match report.cost_unit {
-        "moves" => "number of moves",
-        _ => "cost in seconds of migration",
-    };
-    format!(
-        "{}: {what}, by highest allowed level of a machine\n\n{}\n{}",
-        report.instance,
-        layout.table(&headers, rows),
-        layout.paragraph(&legend(report))
-    )
+impl Answer for Report {
+    /// A row for each level, the lowest first, and a column for each algorithm.
+    fn document(&self) -> Document {
+        let mut headers = vec!["target"];
+        headers.extend(self.algorithms.iter().map(String::as_str));
+        headers.push("at least");
+        headers.extend(["moves", "spared"]);
+        let name = names(self);
+        let rows = self.levels().map(|level| {
+            let best = best(level);
+            let mut row = vec![name(level[0].target)];
+            row.extend(level.iter().map(cost));
+            row.push(
+                level[0]
+                    .lower_bound
+                    .map_or_else(|| "impossible".to_owned(), |bound| rounded(bound, 3)),
+            );
+            row.push(best.map_or_else(String::new, |best| best.migrations.to_string()));
+            row.push(best.map_or_else(String::new, |best| spared(self, best.dc)));
+            row
+        });
+        let what = match self.cost_unit {
+            "moves" => "number of moves",
+            _ => "cost in seconds of migration",
+        };
+        let mut document = Document::default();
+        document.say(format!(
+            "{}: {what}, by highest allowed level of a machine",
+            self.instance
+        ));
+        document.table(Table::new(headers, rows));
+        document.paragraph(legend(self));
+        document
+    }
+
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        csv_of_fields::<Self, _>(provenance, &self.points)
+    }
 }
 
 fn cost(point: &Point) -> String {
@@ -308,7 +308,7 @@ fn legend(report: &Report) -> String {
         "The initial highest level is {}, perfect balance {}. `at least` is a lower\n\
          bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. \
          An empty place: not met.\n\
-         Budget: {} for {} number{}; seed {}.\n",
+         Budget: {} for {} number{}; seed {}.",
         rounded(report.dc_initial, 2),
         rounded(report.dc_ideal, 2),
         report.budget,

@@ -17,7 +17,7 @@ use rebalancing_algorithms::{Group, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::chen::show::{page, text};
+pub(crate) use crate::chen::show::{document, page};
 
 /// A part of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

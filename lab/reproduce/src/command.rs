@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use analysis::compare::Seeds;
-use analysis::text::Layout;
+use analysis::document::Document;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use commands::file::{HTML, check_output, write};
@@ -17,7 +17,7 @@ use crate::papers::{Part, reproduce};
 use crate::published::Table;
 use crate::report::Report;
 use crate::runs::Variant;
-use crate::text::{summary, text};
+use crate::text::{document, summary};
 use crate::{chen, du, santana};
 
 /// The arguments of `reproduce`.
@@ -111,37 +111,32 @@ fn execute(arguments: &ReproduceArguments, context: &Context<'_>) -> Result<(), 
             };
             let report = reproduce(part, ties, batch)?;
             arguments.write_page(|| page(&report))?;
-            let text = |layout| match arguments.summary {
-                true => summary(&report, layout),
-                false => text(&report, layout),
-            };
-            arguments.show(context, &report, Report::csv, text)
+            let shown = if arguments.summary { summary } else { document };
+            arguments.show(context, &report, Report::csv, shown)
         }
         PartArgument::Chen(part) => {
             let report = chen::reproduce(part, arguments.instances, batch)?;
             arguments.write_page(|| chen::page(part, &report))?;
-            let text = |layout| chen::text(part, &report, layout);
-            arguments.show(context, &report, chen::Report::csv, text)
+            let shown = |report: &chen::Report| chen::document(part, report);
+            arguments.show(context, &report, chen::Report::csv, shown)
         }
         PartArgument::DuFigure1 => {
             let report = du::reproduce(batch)?;
             arguments.write_page(|| du::page(&report))?;
-            let text = |layout| du::text(&report, layout);
-            arguments.show(context, &report, du::Report::csv, text)
+            arguments.show(context, &report, du::Report::csv, du::document)
         }
         PartArgument::DuTable1 => {
             let seeds = arguments.seeds.clone();
             let seeds = seeds.unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
             let report = du::table1::reproduce(&seeds, context.registry(), batch)?;
-            let text = |layout| du::table1::text(&report, layout);
-            arguments.show(context, &report, du::table1::Report::csv, text)
+            let shown = du::table1::document;
+            arguments.show(context, &report, du::table1::Report::csv, shown)
         }
         PartArgument::DuCost => measure_cost(arguments, context),
         PartArgument::Santana => {
             let report = santana::reproduce(&santana::Constants::default(), batch)?;
             arguments.write_page(|| santana::page(&report))?;
-            let text = |layout| santana::text(&report, layout);
-            arguments.show(context, &report, santana::Report::csv, text)
+            arguments.show(context, &report, santana::Report::csv, santana::document)
         }
     }
 }
@@ -216,10 +211,10 @@ impl ReproduceArguments {
         context: &Context<'_>,
         report: &R,
         csv: impl FnOnce(&R, &Provenance) -> Result<String, Failure>,
-        text: impl FnOnce(Layout) -> String,
+        document: impl FnOnce(&R) -> Document,
     ) -> Result<(), CommandFailure> {
         match self.format {
-            Format::Table => print_text(true, text),
+            Format::Table => print_text(true, |layout| document(report).text(layout)),
             Format::Json => print_json(&context.provenance()?, report),
             Format::Csv => print(&csv(report, &context.provenance()?)?),
         }

@@ -17,7 +17,7 @@ use experiments::{
 use record::Event;
 use serde::Serialize;
 
-pub(crate) use crate::du::show::{page, text};
+pub(crate) use crate::du::show::{document, page};
 
 /// Moves states of all sizes, and compares their costs with those of the paper's figure 1.
 ///

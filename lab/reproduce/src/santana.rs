@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::santana::checks::{Check, checks};
 
-pub use crate::santana::show::{chart, page, text};
+pub use crate::santana::show::{chart, document, page};
 
 /// The least margin by which a statement of the paper holds with these constants, as a part of its limit, and its id; below
 /// zero: it does not hold.

@@ -1,7 +1,7 @@
 //! Results as tables of texts, for a terminal or a page.
 
+use analysis::document::{Document, Table};
 use analysis::page::{Heading, page_of};
-use analysis::text::Layout;
 use maud::{Markup, PreEscaped, Render, html};
 
 /// A table.
@@ -32,14 +32,14 @@ pub(crate) fn verdict(holds: bool) -> String {
 }
 
 /// The tables, then `notes`, whose lines are broken for files.
-pub(crate) fn text(sheets: Vec<Sheet>, notes: &str, layout: Layout) -> String {
-    let tables = sheets.into_iter().map(|sheet| {
-        let headers: Vec<&str> = sheet.headers.iter().map(String::as_str).collect();
-        format!("{}\n\n{}", sheet.title, layout.table(&headers, sheet.rows))
-    });
-    let mut parts: Vec<String> = tables.collect();
-    parts.push(layout.paragraph(&format!("{notes}\n")));
-    parts.join("\n")
+pub(crate) fn document(sheets: Vec<Sheet>, notes: String) -> Document {
+    let mut document = Document::default();
+    for sheet in sheets {
+        document.say(sheet.title);
+        document.table(Table::new(sheet.headers, sheet.rows));
+    }
+    document.paragraph(notes);
+    document
 }
 
 /// A page with a section for each table, below the chart of the same place, if there is one.

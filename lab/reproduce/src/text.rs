@@ -2,34 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use analysis::text::{Layout, rounded};
+use analysis::document::{self, Document, Part};
+use analysis::text::rounded;
 use bsp::numbers::{length, real};
 
 use crate::published::Table;
 use crate::report::{CellReport, Report, StatedReport};
 
 /// Tables first, then the conclusions.
-pub(crate) fn text(report: &Report, layout: Layout) -> String {
-    let mut parts: Vec<String> = report
-        .tables()
-        .map(|(table, cells)| cells_text(table, &cells, layout))
-        .collect();
+pub(crate) fn document(report: &Report) -> Document {
+    let tables = report.tables();
+    let tables = tables.flat_map(|(table, cells)| cells_table(table, &cells));
+    let mut document = Document::of(tables);
     if !report.migrations.is_empty() {
-        parts.push(migrations(&report.migrations, layout));
+        document.extend(migrations(&report.migrations));
     }
-    parts.extend(conclusions(report, means, layout));
-    parts.join("\n")
+    document.extend(conclusions(report, means));
+    document
 }
 
 /// Conclusions: `means` of the errors, then gains, then migrations.
-fn conclusions(
-    report: &Report,
-    means: impl FnOnce(&Report, Layout) -> String,
-    layout: Layout,
-) -> impl Iterator<Item = String> {
-    let means = (!report.means.is_empty()).then(|| means(report, layout));
-    let gains = (!report.gains.is_empty()).then(|| gains(report, layout));
-    means.into_iter().chain(gains).chain(agreement(report))
+fn conclusions(report: &Report, means: fn(&Report) -> [Part; 2]) -> impl Iterator<Item = Part> {
+    let means = (!report.means.is_empty()).then(|| means(report));
+    let gains = (!report.gains.is_empty()).then(|| gains(report));
+    let tables = means.into_iter().chain(gains).flatten();
+    tables.chain(agreement(report).map(Part::Lines))
 }
 
 /// A sentence on each scenario: the number of published migrations that it makes.
@@ -37,7 +34,7 @@ fn agreement(report: &Report) -> impl Iterator<Item = String> {
     report.agreement.iter().map(|total| {
         format!(
             "Of {} migrations that the papers state, scenario {} makes {} ({}), and {} ({}) in the same call; \
-             of {} hosts named, {} agree.\n",
+             of {} hosts named, {} agree.",
             total.stated,
             total.scenario,
             total.set,
@@ -48,6 +45,11 @@ fn agreement(report: &Report) -> impl Iterator<Item = String> {
             total.host,
         )
     })
+}
+
+/// A table below its title.
+fn titled(title: &str, table: document::Table) -> [Part; 2] {
+    [Part::Lines(title.to_owned()), Part::Table(table)]
 }
 
 /// `part` of `whole` in percent.
@@ -71,7 +73,7 @@ pub(super) const fn decimals(table: Table) -> u8 {
     if table.is_makespans() { 2 } else { 4 }
 }
 
-fn cells_text(of: Table, cells: &[&CellReport], layout: Layout) -> String {
+fn cells_table(of: Table, cells: &[&CellReport]) -> [Part; 2] {
     let row = of.application().row_name();
     let headers = [
         row,
@@ -98,11 +100,11 @@ fn cells_text(of: Table, cells: &[&CellReport], layout: Layout) -> String {
             if cell.flagged { FLAG } else { "" }.to_owned(),
         ]
     });
-    let table = layout.reduced_table(&headers, rows, &[7, 8]);
-    format!("{} (seconds)\n\n{table}", of.title())
+    let table = document::Table::new(headers, rows).dispensing(&[7, 8]);
+    titled(&format!("{} (seconds)", of.title()), table)
 }
 
-fn migrations(statements: &[StatedReport], layout: Layout) -> String {
+fn migrations(statements: &[StatedReport]) -> [Part; 2] {
     let headers = [
         "",
         "processes",
@@ -135,11 +137,11 @@ fn migrations(statements: &[StatedReport], layout: Layout) -> String {
             ]
         })
     });
-    let table = layout.reduced_table(&headers, rows, &[0]);
-    format!("Published migrations\n\n{table}")
+    let table = document::Table::new(headers, rows).dispensing(&[0]);
+    titled("Published migrations", table)
 }
 
-fn means(report: &Report, layout: Layout) -> String {
+fn means(report: &Report) -> [Part; 2] {
     let headers = [
         "over",
         "scenario",
@@ -158,13 +160,13 @@ fn means(report: &Report, layout: Layout) -> String {
             mean.unflagged_cells.to_string(),
         ]
     });
-    format!(
-        "Mean absolute relative errors\n\n{}",
-        layout.table(&headers, rows)
+    titled(
+        "Mean absolute relative errors",
+        document::Table::new(headers, rows),
     )
 }
 
-fn gains(report: &Report, layout: Layout) -> String {
+fn gains(report: &Report) -> [Part; 2] {
     let headers = ["", "processes", "row", "α", "paper", "ours"];
     let rows = report.gains.iter().map(|gain| {
         vec![
@@ -177,9 +179,9 @@ fn gains(report: &Report, layout: Layout) -> String {
             format!("{:.1} %", gain.ours * 100.0),
         ]
     });
-    format!(
-        "Saving of scenario iii compared with scenario i\n\n{}",
-        layout.table(&headers, rows)
+    titled(
+        "Saving of scenario iii compared with scenario i",
+        document::Table::new(headers, rows),
     )
 }
 
@@ -187,12 +189,11 @@ fn gains(report: &Report, layout: Layout) -> String {
 pub(super) const FLAG: &str = "contradicts other cells";
 
 /// Means by part and scenario, then gains, then migrations.
-pub fn summary(report: &Report, layout: Layout) -> String {
-    let parts: Vec<String> = conclusions(report, means_by_scenario, layout).collect();
-    parts.join("\n")
+pub fn summary(report: &Report) -> Document {
+    Document::of(conclusions(report, means_by_scenario))
 }
 
-fn means_by_scenario(report: &Report, layout: Layout) -> String {
+fn means_by_scenario(report: &Report) -> [Part; 2] {
     let mut rows: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
     for mean in &report.means {
         if rows.last().is_none_or(|(over, _)| *over != mean.over) {
@@ -217,13 +218,11 @@ fn means_by_scenario(report: &Report, layout: Layout) -> String {
                 .map_or_else(String::new, percent)
         };
         let over = over.to_owned();
-        [over]
-            .into_iter()
-            .chain(scenarios.iter().map(error))
-            .collect()
+        let errors = scenarios.iter().map(error);
+        [over].into_iter().chain(errors).collect::<Vec<String>>()
     });
-    format!(
-        "Mean absolute relative errors\n\n{}",
-        layout.table(&headers, rows)
+    titled(
+        "Mean absolute relative errors",
+        document::Table::new(headers, rows),
     )
 }

@@ -39,7 +39,7 @@ fn results() -> &'static Everything {
         Everything {
             report: serde_json::to_value(Attributed::new(&provenance, &report)).unwrap(),
             page: draw(&report),
-            summary: summary(&report, Layout::default()),
+            summary: summary(&report).text(Layout::default()),
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Results of a search as text, and why targets are not met.
 
-use analysis::text::{Layout, counted, data, duration, rounded};
+use analysis::document::{Document, Part, Table};
+use analysis::text::{counted, data, duration, rounded};
 use model::rebalance::Problem;
 
 use crate::instance::Instance;
@@ -9,47 +10,45 @@ use crate::solve::{Assigned, Move, Report, Seconds, level};
 
 /// The instance, the cost of each target, and for each target its moves and the resulting load of the
 /// machines.
-pub(crate) fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
+pub(crate) fn document(report: &Report, instance: &Instance) -> Document {
     let mut clusters = instance.clusters.clone();
     clusters.sort_unstable();
     clusters.dedup();
-    let mut text = format!(
-        "{}: {} on {} in {}, highest level {}, perfect balance {}\n\n",
+    let mut document = Document::default();
+    document.say(format!(
+        "{}: {} on {} in {}, highest level {}, perfect balance {}",
         report.instance,
         counted(instance.processes.len(), "process"),
         counted(instance.capacities.len(), "machine"),
         counted(clusters.len(), "cluster"),
         level(report.dc_initial),
         level(report.dc_ideal),
-    );
-    text.push_str(&layout.paragraph(&exceeded(report)));
-    text.push_str(&targets(report, layout));
+    ));
+    document.extend(exceeded(report).map(Part::Paragraph));
+    document.table(targets(report));
     for solution in &report.solutions {
-        text.push_str(&assigned(report, instance, solution, layout));
+        assigned(&mut document, report, instance, solution);
     }
-    text.push_str(&layout.paragraph(&legend(report, instance)));
-    text
+    document.paragraph(legend(report, instance));
+    document
 }
 
-/// That machines hold more than they may before any move; empty: none does.
-fn exceeded(report: &Report) -> String {
+/// That machines hold more than they may before any move; `None`: none does.
+fn exceeded(report: &Report) -> Option<String> {
     let initial = &report.initial;
-    let (Some(first), Some(held), Some(limits)) =
-        (initial.exceeded.first(), &initial.memory, &initial.limits)
-    else {
-        return String::new();
-    };
+    let first = initial.exceeded.first()?;
+    let (held, limits) = (initial.memory.as_ref()?, initial.limits.as_ref()?);
     let [held, limit] = [held, limits].map(|bytes| data(bytes[first.index] as f64));
     let first = format!("{first} ({held} of {limit})");
-    match initial.exceeded.len() {
+    Some(match initial.exceeded.len() {
         1 => format!(
-            "Above its memory before any move is machine {first}; every assignment below mends that.\n\n"
+            "Above its memory before any move is machine {first}; every assignment below mends that."
         ),
         count => format!(
             "{count} machines are above their memory before any move, as machine {first}; every assignment below \
-             mends that.\n\n"
+             mends that."
         ),
-    }
+    })
 }
 
 fn legend(report: &Report, instance: &Instance) -> String {
@@ -63,8 +62,8 @@ fn legend(report: &Report, instance: &Instance) -> String {
         ""
     };
     format!(
-        "\nFound by {}, {}{of_each}, seed {}. A level is workload by capacity{exchange};\n`at least` is what \
-         no assignment that meets the target costs less than.\n{took}",
+        "Found by {}, {}{of_each}, seed {}. A level is workload by capacity{exchange};\n`at least` is what \
+         no assignment that meets the target costs less than.{took}",
         report.algorithm, report.limit, report.seed,
     )
 }
@@ -76,18 +75,18 @@ fn took(seconds: Seconds) -> String {
         bounds,
     } = seconds;
     format!(
-        "Reading took {}, searching {}, lower bounds {}.\n",
+        "\nReading took {}, searching {}, lower bounds {}.",
         duration(reading),
         duration(searching),
         duration(bounds)
     )
 }
 
-fn targets(report: &Report, layout: Layout) -> String {
+fn targets(report: &Report) -> Table {
     let cost = unit(report, "cost");
     let headers = ["target", "level", "met", &cost, "at least", "moves"];
-    layout.table(
-        &headers,
+    Table::new(
+        headers,
         report.solutions.iter().map(|solution| {
             vec![
                 target(solution),
@@ -103,25 +102,25 @@ fn targets(report: &Report, layout: Layout) -> String {
     )
 }
 
-fn assigned(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
+fn assigned(document: &mut Document, report: &Report, instance: &Instance, solution: &Assigned) {
     let missed = if solution.feasible {
         ""
     } else {
         ", which is not met"
     };
-    let heading = format!("\nTarget {}{missed}: ", target(solution));
+    let heading = format!("Target {}{missed}: ", target(solution));
     if solution.moves.is_empty() {
-        return format!("{heading}no moves\n");
+        document.say(format!("{heading}no moves"));
+        return;
     }
     let moves = counted(solution.moves.len(), "move");
-    format!(
-        "{heading}{moves}, the most expensive first\n\n{}\nMachines by initial level\n\n{}",
-        move_table(report, instance, &solution.moves, layout),
-        machines(report, instance, solution, layout),
-    )
+    document.say(format!("{heading}{moves}, the most expensive first"));
+    document.table(move_table(report, instance, &solution.moves));
+    document.say("Machines by initial level");
+    document.table(machines(report, instance, solution));
 }
 
-fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layout) -> String {
+fn move_table(report: &Report, instance: &Instance, moves: &[Move]) -> Table {
     let cost = unit(report, "cost");
     let headers = ["process", "workload", "size MB", "from", "to", "way", &cost];
     let row = |one: &Move| {
@@ -142,10 +141,10 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
             rounded(one.cost, 3),
         ]
     };
-    cut(&headers, moves.iter().map(row).collect(), layout)
+    cut(Table::new(headers, moves.iter().map(row)))
 }
 
-fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
+fn machines(report: &Report, instance: &Instance, solution: &Assigned) -> Table {
     let initial = instance.processes.iter().map(|process| process.machine);
     let counts_before = counts(initial, instance);
     let counts_after = counts(
@@ -188,7 +187,7 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: L
     if before.memory.is_some() {
         headers.extend(["memory", "after"]);
     }
-    cut(&headers, order.into_iter().map(row).collect(), layout)
+    cut(Table::new(headers, order.into_iter().map(row)))
 }
 
 /// The target as it was asked for.
@@ -209,18 +208,12 @@ fn counts(places: impl Iterator<Item = usize>, instance: &Instance) -> Vec<usize
     counts
 }
 
-/// A table, and a hint if it is cut.
-fn cut(headers: &[&str], rows: Vec<Vec<String>>, layout: Layout) -> String {
-    let (shown, more) = layout.cut(rows.len(), ROWS);
-    let rows = rows.into_iter().take(shown);
+/// The table, cut if it is long.
+fn cut(table: Table) -> Table {
     // The last but one is the least needed, both of moves and of machines.
-    let mut text = layout.reduced_table(headers, rows, &[5, 1, 2]);
-    if 0 < more {
-        text.push_str(&format!(
-            " … {more} more; --all or --format json shows all of them\n"
-        ));
-    }
-    text
+    table.dispensing(&[5, 1, 2]).cut(ROWS, |more| {
+        format!(" … {more} more; --all or --format json shows all of them")
+    })
 }
 
 fn unit(report: &Report, what: &str) -> String {

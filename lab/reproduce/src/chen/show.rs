@@ -1,7 +1,8 @@
 //! The results as tables, as text and as a page.
 
 use analysis::chart::{Lines, Scale, Series, Style};
-use analysis::text::{Layout, rounded};
+use analysis::document::Document;
+use analysis::text::rounded;
 
 use crate::chen::{Cell, Part, Quantity, Report};
 use crate::sheet::{self, Sheet};
@@ -234,12 +235,8 @@ fn error(cell: &Cell) -> String {
 }
 
 /// Tables first, then the claims, then notes on method.
-pub(crate) fn text(part: Part, report: &Report, layout: Layout) -> String {
-    sheet::text(
-        sheets(part, report),
-        &preface(part, report.instances),
-        layout,
-    )
+pub(crate) fn document(part: Part, report: &Report) -> Document {
+    sheet::document(sheets(part, report), preface(part, report.instances))
 }
 
 /// Notes on method, and on published numbers without a counterpart.

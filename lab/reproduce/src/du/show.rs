@@ -1,15 +1,15 @@
 //! The results as tables, as text and as a page.
 
 use analysis::chart::{Lines, Scale, Series, Style};
-use analysis::text::Layout;
+use analysis::document::Document;
 
 use crate::du::{Check, ENDS, Point, RATE, Report, STARTUP};
 use crate::sheet::{self, Sheet, verdict};
 use crate::text;
 
 /// Tables first, then notes on method.
-pub(crate) fn text(report: &Report, layout: Layout) -> String {
-    sheet::text(sheets(report), &notes(report), layout)
+pub(crate) fn document(report: &Report) -> Document {
+    sheet::document(sheets(report), notes(report))
 }
 
 /// Notes on method, and on numbers of the paper that contradict each other.

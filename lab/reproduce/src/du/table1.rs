@@ -21,7 +21,7 @@ use settings::{Unit, decode};
 
 use crate::du::table1::checks::{Check, checks};
 
-pub(crate) use crate::du::table1::text::text;
+pub(crate) use crate::du::table1::text::document;
 
 /// Runs all rows of the table with all `seeds`, on networks and under disciplines of all kinds, and compares. `registry`
 /// has the plans that the paper compares.

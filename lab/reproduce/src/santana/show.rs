@@ -1,15 +1,15 @@
 //! The results as tables, as text and as a page.
 
 use analysis::chart::{Lines, Scale, Series, Style};
-use analysis::text::Layout;
+use analysis::document::Document;
 
 use crate::santana::checks::{Check, Source};
 use crate::santana::{CurveReport, Report};
 use crate::sheet::{self, Sheet};
 
 /// A table for each set of rules, then the checks, then notes on method.
-pub fn text(report: &Report, layout: Layout) -> String {
-    sheet::text(sheets(report), &notes(report), layout)
+pub fn document(report: &Report) -> Document {
+    sheet::document(sheets(report), notes(report))
 }
 
 fn sheets(report: &Report) -> Vec<Sheet> {

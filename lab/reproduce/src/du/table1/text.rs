@@ -1,16 +1,16 @@
 //! The table as text.
 
-use analysis::text::Layout;
+use analysis::document::Document;
 
 use super::checks::Check;
 use crate::du::table1::{Parameters, Report, Strategy, Table, TableRow};
 use crate::sheet::{self, Sheet, verdict};
 
 /// A table for each condition, then the checks, then notes on method.
-pub(crate) fn text(report: &Report, layout: Layout) -> String {
+pub(crate) fn document(report: &Report) -> Document {
     let mut sheets: Vec<Sheet> = report.tables.iter().flat_map(sheets).collect();
     sheets.push(checks(report));
-    sheet::text(sheets, &notes(report), layout)
+    sheet::document(sheets, notes(report))
 }
 
 fn sheets(table: &Table) -> [Sheet; 3] {
