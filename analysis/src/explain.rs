@@ -18,9 +18,7 @@ use record::{Evaluation, Run};
 use crate::document::{Columns, push};
 use crate::explain::call::Terms;
 use crate::live::view_sentence;
-use crate::run::{
-    self as runs, Detail, Disposition, KeptFindings, PaybackVerdict, RunModel, Scope,
-};
+use crate::run::{Detail, Disposition, KeptFindings, PaybackVerdict, RunModel, Scope, head};
 use crate::sentences;
 
 pub use report::Explanation;
@@ -80,7 +78,7 @@ impl Inquiry {
         (process, superstep): (Option<&str>, Option<u64>),
         has_chart: bool,
     ) -> Result<Self, Failure> {
-        let rank = named_rank(process, &runs::head(folder)?)?;
+        let rank = named_rank(process, &head(folder)?)?;
         let scope = Scope {
             rank,
             findings: match (rank, superstep) {

@@ -229,6 +229,21 @@ pub struct EventHeader {
     set: Option<SetId>,
 }
 
+impl EventHeader {
+    /// That of superstep `index`.
+    const fn of_superstep(index: u64) -> Self {
+        Self {
+            kind: EventKind::Superstep,
+            superstep: None,
+            index: Some(index),
+            supersteps: None,
+            rank: None,
+            host: None,
+            set: None,
+        }
+    }
+}
+
 /// The checkpoint in whose state a run begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Event, EventHeader, EventKind, Names, Run, SCHEMA};
+use crate::{Event, EventHeader, EventKind, Names, Run, SCHEMA, Superstep};
 
 /// The extent of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,10 +230,33 @@ impl Events {
         wanted: &mut impl FnMut(EventHeader) -> bool,
     ) -> Result<Option<Event>, String> {
         let line = str::from_utf8(&self.line).map_err(|error| error.to_string())?;
+        if let Some(superstep) = self.next_superstep(line, wanted) {
+            let event = Event::Superstep(superstep);
+            self.progress
+                .follow(EventHeader::of_superstep(self.progress.supersteps()))?;
+            event.check_names(&self.progress)?;
+            self.last = Some(EventKind::Superstep);
+            return Ok(Some(event));
+        }
         let header = header((line, &self.directory), self.last)?;
         let event = event(line, header, wanted(header), &mut self.progress)?;
         self.last = Some(header.kind);
         Ok(event)
+    }
+
+    /// The superstep of the line, if it is the next one as this version writes it, and wanted. Most lines are supersteps:
+    /// these are parsed once. All others, and what is wrong with them, are known by their headers.
+    fn next_superstep(
+        &self,
+        line: &str,
+        wanted: &mut impl FnMut(EventHeader) -> bool,
+    ) -> Option<Superstep> {
+        let index = self.progress.supersteps();
+        let is_begun = self.last.is_some_and(|last| last != EventKind::End);
+        let is_superstep = is_begun && line.starts_with(SUPERSTEP);
+        let superstep: Superstep = (is_superstep && wanted(EventHeader::of_superstep(index)))
+            .then(|| serde_json::from_str(line).ok())??;
+        (superstep.index == index).then_some(superstep)
     }
 
     fn malformed(&self, line: usize, message: String) -> ReadError {
@@ -386,6 +409,9 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError {
 
 /// The fault of a record that ends too early.
 const CUT_OFF: &str = "the record is cut off here; the same experiment and seed give it again";
+
+/// How a line with a superstep begins.
+const SUPERSTEP: &str = r#"{"event":"superstep","#;
 
 /// Supersteps that a record can count.
 const NUMBERS: u64 = u64::MAX / 2;
@@ -595,13 +621,16 @@ pub(super) fn events(directory: &Path) -> PathBuf {
 ///
 /// If the operating system refuses.
 pub(super) fn lines(events: &Path) -> io::Result<Box<dyn BufRead>> {
-    let file = BufReader::new(File::open(events)?);
+    let file = BufReader::with_capacity(BUFFER, File::open(events)?);
     Ok(if events.ends_with(EVENTS_COMPRESSED) {
         Box::new(BufReader::new(MultiGzDecoder::new(file)))
     } else {
         Box::new(file)
     })
 }
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 16;
 
 /// Whom to ask about a record that this program does not read: the build that wrote it, if the description says it.
 #[must_use]
