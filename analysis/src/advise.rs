@@ -29,59 +29,22 @@ pub use rescheduled::{Advice, AdvisedReport, Evidence, Settings, advice};
 ///
 /// If there is no complete record, or it has nothing to assess.
 pub fn advise(folder: &Path) -> Result<Report, Failure> {
-    let reading = Reading::of(folder)?;
-    if reading.model.calls.is_empty() {
-        return Err(reading.fault(
+    let model = RunModel::read(folder, None, Scope::default())?;
+    let fault = |problem: &str| Failure::input(format!("{}: {problem}", folder.display()));
+    let lack = model.shortfall();
+    if lack.is_some() || !model.end.extent.has_end {
+        let lack = lack.unwrap_or_else(|| "The record has no end.".to_owned());
+        return Err(fault(&format!(
+            "{lack}\n  help: advice needs the makespan; let a run with `--out` end"
+        )));
+    }
+    if model.calls.is_empty() {
+        return Err(fault(
             "has no calls, so there is nothing to assess\n  help: run the experiment with a policy, as `--policy \
              adaptive`, that holds calls before it ends",
         ));
     }
-    Ok(rescheduled::advise(&reading))
-}
-
-/// The record of a run, as far as advice needs it.
-#[derive(Debug)]
-struct Reading {
-    /// The description of the run.
-    manifest: Manifest,
-    model: RunModel,
-}
-
-impl Reading {
-    /// Reads the record in `folder`.
-    ///
-    /// # Errors
-    ///
-    /// If the record is incomplete, unreadable or of another version.
-    fn of(folder: &Path) -> Result<Self, Failure> {
-        let manifest = manifest(folder)?;
-        let model = RunModel::read(folder, None, Scope::default())?;
-        let lack = model.end.shortfall();
-        if lack.is_some() || !model.end.extent.has_end {
-            let lack = lack.unwrap_or_else(|| "The record has no end.".to_owned());
-            return Err(Failure::input(format!(
-                "{}: {lack}\n  help: advice needs the makespan; let a run with `--out` end",
-                folder.display()
-            )));
-        }
-        Ok(Self { manifest, model })
-    }
-
-    /// The makespan, in seconds.
-    fn seconds(&self) -> f64 {
-        self.model.end.seconds.get()
-    }
-
-    /// The name of the workload.
-    fn workload(&self) -> &str {
-        let name = &self.manifest.configuration["application"]["workload"];
-        name.as_str().unwrap_or_default()
-    }
-
-    /// A fault of this record.
-    fn fault(&self, problem: &str) -> Failure {
-        Failure::input(format!("{}: {problem}", self.model.folder.display()))
-    }
+    Ok(rescheduled::advise(&model))
 }
 
 /// Simulates the experiment of the record in `folder` with each of the best recommendations of `report`, with the same

@@ -346,7 +346,7 @@ fn blank(model: &RunModel) -> Explanation {
         (Some(view), _) => Some(format!("{}.", view_sentence(view, run.hosts.len()))),
         (None, resumed) => resumed.as_ref().map(sentences::resumed),
     };
-    let shortfall = model.end.shortfall();
+    let shortfall = model.shortfall();
     Explanation {
         sentences: beginning.into_iter().chain(shortfall).collect(),
         joins: model.joins.clone(),

@@ -233,7 +233,7 @@ impl Watch {
     /// If the configuration is none of an experiment.
     pub fn new((manifest, run): (Manifest, Run)) -> Result<Self, Failure> {
         Ok(Self {
-            reading: RunReading::of((Path::new(""), run), &manifest, Scope::default())?,
+            reading: RunReading::of((Path::new(""), run), manifest, Scope::default())?,
         })
     }
 

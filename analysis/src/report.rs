@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bsp::numbers::position;
-use experiments::record::{Manifest, manifest};
+use experiments::record::Manifest;
 use experiments::{Failure, Provenance, Registry};
 use record::{Event, Run};
 
@@ -104,7 +104,6 @@ pub fn text(runs: &[ReportedRun]) -> String {
 pub struct ReportedRun {
     /// What it is called on the page.
     name: String,
-    manifest: Manifest,
     model: RunModel,
 }
 
@@ -121,7 +120,6 @@ impl ReportedRun {
         };
         Ok(Self {
             name: name.to_owned(),
-            manifest: manifest(folder)?,
             model: RunModel::read(folder, against, scope)?,
         })
     }
@@ -144,7 +142,7 @@ impl ReportedRun {
     /// What rescheduling saved of what it could have saved, as far as the record says; or why that is not known. Empty for
     /// a run in which no process moved.
     fn verdict(&self) -> String {
-        if let Some(shortfall) = self.model.end.shortfall() {
+        if let Some(shortfall) = self.model.shortfall() {
             return shortfall;
         }
         let alone = self.model.baseline.as_ref();
@@ -198,7 +196,7 @@ impl ReportedRun {
 
     /// What made the record, and the build that answers.
     fn provenance(&self, registry: &Registry) -> Result<Provenance, Failure> {
-        Provenance::of_record(&self.manifest, registry)
+        Provenance::of_record(&self.model.manifest, registry)
     }
 }
 
@@ -216,7 +214,6 @@ pub struct LiveRun {
 #[derive(Debug)]
 struct Constants {
     name: String,
-    manifest: Manifest,
     registry: Registry,
 }
 
@@ -244,10 +241,9 @@ impl LiveRun {
             ..Scope::default()
         };
         Ok(Self {
-            reading: RunReading::of((folder, run), &manifest, scope)?,
+            reading: RunReading::of((folder, run), manifest, scope)?,
             constants: Arc::new(Constants {
                 name: name.to_owned(),
-                manifest,
                 registry: registry.clone(),
             }),
         })
@@ -266,15 +262,9 @@ impl LiveRun {
     ///
     /// If the binary of this process cannot be read.
     pub fn page(self, scripts: &[&str]) -> Result<String, Failure> {
-        let Constants {
-            name,
-            manifest,
-            registry,
-            ..
-        } = &*self.constants;
+        let Constants { name, registry } = &*self.constants;
         let run = ReportedRun {
             name: name.clone(),
-            manifest: manifest.clone(),
             model: self.reading.so_far(),
         };
         page::page(&[run], registry, PageKind::Live(scripts))

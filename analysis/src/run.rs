@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId, farm};
-use experiments::record::{Manifest, RecordedFailure, fault, manifest, shortfall};
+use experiments::record::{Manifest, fault, manifest, shortfall};
 use experiments::{Failure, JoinSummary};
 use record::{Event, EventHeader, EventKind, Events, Extent, Moved, Run, Superstep};
 
@@ -72,6 +72,8 @@ pub(crate) enum KeptFindings {
 pub(crate) struct RunModel {
     /// Folder of the record.
     pub(crate) folder: PathBuf,
+    /// The description of the run.
+    pub(crate) manifest: Arc<Manifest>,
     /// The start of the run.
     pub(crate) run: Run,
     /// The rules of the run.
@@ -125,15 +127,6 @@ pub(crate) struct Ending {
     pub(crate) seconds: Instant,
     /// The time that the best mapping of every superstep would have saved, if the run has ended and the record says it.
     pub(crate) attainable: Option<Seconds>,
-    /// Why the run has no result, if the record says it.
-    pub(crate) failure: Option<RecordedFailure>,
-}
-
-impl Ending {
-    /// What the record lacks, in sentences, if it is not complete.
-    pub(crate) fn shortfall(&self) -> Option<String> {
-        shortfall(&self.extent, self.failure.as_ref())
-    }
 }
 
 /// Where the time of supersteps went, in seconds.
@@ -218,6 +211,11 @@ impl RunModel {
         }
     }
 
+    /// What the record lacks, in sentences, if it is not complete.
+    pub(crate) fn shortfall(&self) -> Option<String> {
+        shortfall(&self.end.extent, self.manifest.failure.as_ref())
+    }
+
     /// The superstep with which the run begins.
     pub(crate) fn first(&self) -> u64 {
         self.run.first_superstep()
@@ -293,9 +291,9 @@ impl RunModel {
 pub(crate) struct RunReading {
     scope: Scope,
     folder: PathBuf,
+    manifest: Arc<Manifest>,
     run: Run,
     rules: Rules,
-    failure: Option<RecordedFailure>,
     /// Number of supersteps.
     supersteps: u64,
     seconds: Instant,
@@ -331,7 +329,7 @@ impl RunReading {
     pub(crate) fn new(folder: &Path, scope: Scope) -> Result<Self, Failure> {
         let manifest = manifest(folder)?;
         let run = record::head(folder).map_err(fault)?;
-        Self::of((folder, run), &manifest, scope)
+        Self::of((folder, run), manifest, scope)
     }
 
     /// Nothing has been read but the head `run` of the record in `folder`, which `manifest` describes.
@@ -341,27 +339,15 @@ impl RunReading {
     /// If the configuration is none of an experiment.
     pub(crate) fn of(
         (folder, run): (&Path, Run),
-        manifest: &Manifest,
+        manifest: Manifest,
         scope: Scope,
     ) -> Result<Self, Failure> {
-        let rules = Rules::of(manifest, folder)?;
-        let saving = CheckpointReading::new(folder, &run, manifest)?;
-        Ok(Self {
-            folder: folder.to_path_buf(),
-            failure: manifest.failure.clone(),
-            saving,
-            ..Self::begin(run, rules, scope)
-        })
-    }
-
-    /// Nothing has been read of `run`, which has these rules, no checkpoints and no record.
-    fn begin(run: Run, rules: Rules, scope: Scope) -> Self {
+        let rules = Rules::of(&manifest, folder)?;
         let first = run.first_superstep();
         let placement = Placement::new(&run);
-        Self {
+        Ok(Self {
             scope,
-            folder: PathBuf::new(),
-            failure: None,
+            folder: folder.to_path_buf(),
             supersteps: 0,
             seconds: Instant::START,
             attainable: None,
@@ -374,7 +360,7 @@ impl RunReading {
             arrivals: Vec::new(),
             gains: GainReading::new(&run, &rules, false),
             joins: JoinReading::new(run.round.length),
-            saving: None,
+            saving: CheckpointReading::new(folder, &run, &manifest)?,
             load: LoadReading::new(&run, &placement),
             placement,
             sets: Sets::new(&run),
@@ -383,9 +369,10 @@ impl RunReading {
             findings: Findings::default(),
             kept: VecDeque::new(),
             nearest: Nearest::default(),
+            manifest: Arc::new(manifest),
             run,
             rules,
-        }
+        })
     }
 
     /// Before the first superstep: whether supersteps come with those of scenario i.
@@ -568,7 +555,6 @@ impl RunReading {
                 supersteps: extent.supersteps.saturating_sub(first),
                 seconds: self.seconds,
                 attainable: self.attainable,
-                failure: self.failure,
             },
             baseline: None,
             unusable: None,
@@ -588,6 +574,7 @@ impl RunReading {
             kept: self.kept,
             is_recorded: !matches!(self.scope.findings, KeptFindings::Last(_)),
             folder: self.folder,
+            manifest: self.manifest,
             run: self.run,
             rules: self.rules,
         }

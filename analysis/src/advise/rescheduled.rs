@@ -14,11 +14,10 @@ use record::Event;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::advise::Reading;
 use crate::advise::report::{Loss, Recommendation, Report, shown};
 use crate::document::{Answer, Document};
 use crate::explain::{SettledCall, settled_calls};
-use crate::run::RunCall;
+use crate::run::{RunCall, RunModel};
 use crate::simulate;
 use crate::text::{counted, duration, rounded};
 
@@ -94,13 +93,13 @@ impl Settings {
     }
 
     /// The settings of a recorded run.
-    fn recorded(reading: &Reading) -> Self {
-        let scheduler = &reading.manifest.configuration["scheduler"];
+    fn recorded(model: &RunModel) -> Self {
+        let scheduler = &model.manifest.configuration["scheduler"];
         let script = scheduler["script"].as_array();
-        let is_free = Scenario::named(&reading.manifest.scenario) == Some(Scenario::Iii);
+        let is_free = Scenario::named(&model.manifest.scenario) == Some(Scenario::Iii);
         let interval = scheduler["interval"].as_u64().unwrap_or_default();
         Self {
-            policy: reading.manifest.policy().unwrap_or_default().to_owned(),
+            policy: model.manifest.policy().unwrap_or_default().to_owned(),
             interval: u32::try_from(interval).unwrap_or(u32::MAX),
             overhead: scheduler["planning"]["overhead"].as_f64().unwrap_or(1.0),
             can_be_advised: is_free && script.is_none_or(Vec::is_empty),
@@ -256,23 +255,25 @@ fn larger_budget(evidence: &Evidence, settings: &Settings) -> Option<Advice> {
     })
 }
 
-/// The advice about the run whose record `reading` is.
-pub(super) fn advise(reading: &Reading) -> Report {
-    let times = Times::of(reading);
+/// The advice about a run.
+pub(super) fn advise(model: &RunModel) -> Report {
+    let times = Times::of(model);
+    let workload = &model.manifest.configuration["application"]["workload"];
+    let workload = workload.as_str().unwrap_or_default();
     let case = Case {
-        reading,
+        model,
         times,
-        settings: Settings::recorded(reading),
-        settled: settled_calls(&reading.model),
+        settings: Settings::recorded(model),
+        settled: settled_calls(model),
     };
     let mut recommendations = case.recommendations();
     recommendations.retain(|one| LEAST_GAIN < one.predicted_gain);
     recommendations.sort_by(|one, other| other.predicted_gain.total_cmp(&one.predicted_gain));
     Report {
-        record: reading.model.folder.display().to_string(),
-        scenario: reading.manifest.scenario.clone(),
-        workload: reading.workload().to_owned(),
-        seconds: reading.seconds(),
+        record: model.folder.display().to_string(),
+        scenario: model.manifest.scenario.clone(),
+        workload: workload.to_owned(),
+        seconds: model.end.seconds.get(),
         ideal_seconds: times.mean,
         losses: times.losses(),
         notes: case.notes(),
@@ -283,7 +284,7 @@ pub(super) fn advise(reading: &Reading) -> Report {
 
 /// A record, as the rules assess it.
 struct Case<'a> {
-    reading: &'a Reading,
+    model: &'a RunModel,
     times: Times,
     settings: Settings,
     /// What the calls with moves saved; `None` if it is not known.
@@ -291,6 +292,11 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// The makespan.
+    fn seconds(&self) -> f64 {
+        self.model.end.seconds.get()
+    }
+
     /// The recommendations of all rules.
     fn recommendations(&self) -> Vec<Recommendation> {
         if !self.settings.can_be_advised {
@@ -327,8 +333,8 @@ impl Case<'_> {
     /// A recommendation to set `key` to `better`, which saves `seconds` at most.
     fn bound(&self, key: &str, better: Value, reason: String, seconds: f64) -> Recommendation {
         let pointer = format!("/{}", key.replace('.', "/"));
-        let now = self.reading.manifest.configuration.pointer(&pointer);
-        let makespan = self.reading.seconds();
+        let now = self.model.manifest.configuration.pointer(&pointer);
+        let makespan = self.seconds();
         let seconds = seconds.min(makespan);
         Recommendation {
             key: key.to_owned(),
@@ -344,7 +350,7 @@ impl Case<'_> {
 
     /// The computation that better mappings would have saved.
     fn imbalance(&self) -> f64 {
-        let attainable = self.reading.model.evidence.attainable_seconds;
+        let attainable = self.model.evidence.attainable_seconds;
         attainable.unwrap_or(self.times.imbalance)
     }
 
@@ -354,7 +360,7 @@ impl Case<'_> {
     /// the messages of all processes, so that communication counts, too, where MigBSP decided.
     fn plan_together(&self) -> Option<Recommendation> {
         let key = "scheduler.policy";
-        let evidence = &self.reading.model.evidence;
+        let evidence = &self.model.evidence;
         let found = better_mapping(evidence, &self.settings);
         if self.settings.policy != NEGOTIATED {
             let found = found?;
@@ -362,7 +368,7 @@ impl Case<'_> {
         }
         let imbalance = self.imbalance();
         let seconds = imbalance + self.times.communication.max(0.0);
-        let is_much = LEAST_MAPPING_SHARE * self.reading.seconds() <= seconds;
+        let is_much = LEAST_MAPPING_SHARE * self.seconds() <= seconds;
         if !is_much || evidence.supersteps < LEAST_SUPERSTEPS {
             return None;
         }
@@ -384,8 +390,8 @@ impl Case<'_> {
 
     /// A longer interval, if most of the cost is of calls that moved no process.
     fn call_less_often(&self) -> Option<Recommendation> {
-        let (interval, found) = longer_interval(&self.reading.model.evidence, &self.settings)?;
-        let calls = &self.reading.model.calls;
+        let (interval, found) = longer_interval(&self.model.evidence, &self.settings)?;
+        let calls = &self.model.calls;
         let idle = calls.iter().filter(|call| call.migrations.is_empty());
         let (number, seconds) = idle.fold((0, 0.0), |(number, seconds), call| {
             (number + 1, seconds + call.summary.cost_seconds)
@@ -425,14 +431,14 @@ impl Case<'_> {
             return Some(self.bound("scheduler.policy", json!(better), reason, lost));
         }
         let net: f64 = settled.iter().map(|call| call.net_seconds).sum();
-        let calls = self.reading.model.calls.iter();
+        let calls = self.model.calls.iter();
         let unpaid = calls.filter(|call| supersteps.contains(&call.summary.superstep));
         let (predicted, took, median) = move_costs(unpaid)?;
-        let is_much = LEAST_LOST_SHARE * self.reading.seconds() <= -net;
+        let is_much = LEAST_LOST_SHARE * self.seconds() <= -net;
         if !is_much || took < LEAST_RATIO * predicted || median <= 0.0 {
             return None;
         }
-        let base = &self.reading.manifest.configuration["scheduler"]["migration"]["base"];
+        let base = &self.model.manifest.configuration["scheduler"]["migration"]["base"];
         let base = base.as_f64().unwrap_or_default() + median;
         let reason = format!(
             "{reason}. Their moves took {} s, and {} s were predicted",
@@ -446,10 +452,10 @@ impl Case<'_> {
     /// A shorter window, if that of MigBSP is longer than the run, so that the load of a host is the mean since the
     /// start, and imbalance is left on hosts with background load.
     fn shorter_load_window(&self) -> Option<Recommendation> {
-        let configuration = &self.reading.manifest.configuration;
+        let configuration = &self.model.manifest.configuration;
         let window = configuration["scheduler"]["load_window"].as_f64()?;
         let kind = configuration["load"]["kind"].as_str();
-        let makespan = self.reading.seconds();
+        let makespan = self.seconds();
         let has_load = kind.is_some_and(|kind| kind != "none");
         if self.settings.policy != NEGOTIATED || !has_load || window < makespan {
             return None;
@@ -505,9 +511,9 @@ struct Times {
 
 impl Times {
     /// The parts of the recorded makespan.
-    fn of(reading: &Reading) -> Self {
-        let parts = reading.model.parts;
-        let calls = reading.model.calls.iter();
+    fn of(model: &RunModel) -> Self {
+        let parts = model.parts;
+        let calls = model.calls.iter();
         let mut times = Self {
             mean: parts.mean,
             imbalance: parts.imbalance,
@@ -516,7 +522,7 @@ impl Times {
             rest: 0.0,
         };
         let known = times.mean + times.imbalance + times.communication + times.calls;
-        times.rest = reading.seconds() - known;
+        times.rest = model.end.seconds.get() - known;
         times
     }
 

@@ -230,7 +230,10 @@ fn figures(run: &ReportedRun) -> Vec<(&'static str, String)> {
     let total = run.model.bins.total();
     let mut figures = vec![
         ("scenario", run.model.run.scenario.clone()),
-        ("policy", run.manifest.policy().unwrap_or("none").to_owned()),
+        (
+            "policy",
+            run.model.manifest.policy().unwrap_or("none").to_owned(),
+        ),
         ("processes", run.model.run.placement.len().to_string()),
         ("supersteps", run.model.end.supersteps.to_string()),
         ("time", duration(run.seconds())),
@@ -301,7 +304,7 @@ fn table(runs: &[ReportedRun], first: &ReportedRun) -> Table {
         &[
             ("run", &|run| run.name.clone()),
             ("policy", &|run| {
-                run.manifest.policy().unwrap_or("none").to_owned()
+                run.model.manifest.policy().unwrap_or("none").to_owned()
             }),
             ("scenario", &|run| run.model.run.scenario.clone()),
             ("supersteps", &|run| run.model.end.supersteps.to_string()),
@@ -336,7 +339,7 @@ fn table(runs: &[ReportedRun], first: &ReportedRun) -> Table {
 fn differences(runs: &[ReportedRun], first: &ReportedRun) -> Vec<String> {
     let others = runs.iter().filter(|run| run.name != first.name);
     let differences = others.filter_map(|run| {
-        let (one, other) = (&first.manifest, &run.manifest);
+        let (one, other) = (&first.model.manifest, &run.model.manifest);
         if let Some([key, here, there]) = first_difference(one, other) {
             return Some(format!(
                 "{} and {} are runs of different experiments: `{key}` is {here} in the one and {there} in the other.",
@@ -624,7 +627,7 @@ pub(super) fn configuration(run: &ReportedRun, registry: &Registry) -> Result<Ma
     let provenance = serde_json::to_value(run.provenance(registry)?).map_err(Failure::run)?;
     Ok(html! {
         (values("What made it", &provenance, true))
-        (values("Configuration", &run.manifest.configuration, false))
+        (values("Configuration", &run.model.manifest.configuration, false))
     })
 }
 

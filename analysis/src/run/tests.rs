@@ -49,7 +49,9 @@ pub(crate) fn reading(processes: u32) -> RunReading {
         has_pictures: true,
         ..Scope::default()
     };
-    RunReading::begin(run, Rules::default(), scope)
+    let manifest = serde_json::json!({"scenario": "iii", "configuration": {"scheduler": {}}});
+    let manifest = serde_json::from_value(manifest).unwrap();
+    RunReading::of((Path::new(""), run), manifest, scope).unwrap()
 }
 
 /// A superstep of a second.
