@@ -13,8 +13,8 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use model::{
     Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, MoveCost, Observation,
-    Parameters, Policy, ProcessHistory, ProcessTimes, Processor, Processors, Reception, Request,
-    SetView, Situation, Spacing, When, capacity, merge, select,
+    Parameters, Policy, ProcessHistory, Processor, Processors, Reception, Request, SetView,
+    Situation, Spacing, Times, When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -123,8 +123,7 @@ impl Run<'_> {
             let costs = self.hosts.iter().map(|host| SETS[set_of(*host)].3);
             busy.push(seconds(costs.sum()));
             if when.is_due(superstep + 1) {
-                let times: Vec<&[ProcessTimes]> =
-                    self.processes.iter().map(ProcessHistory::times).collect();
+                let times: Vec<Times> = self.processes.iter().map(ProcessHistory::times).collect();
                 let supersteps = Digest::of_supersteps(&times);
                 let moved = self.call();
                 when.conclude(&CallOutcome {

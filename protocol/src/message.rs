@@ -13,7 +13,7 @@ use bsp::{HostId, Rank, Reductions, SetId};
 use bytes::Bytes;
 use model::{
     Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, LinkProbe, Load, MeasuredMove,
-    Measurements, ProbedLink, ProcessTimes, Request, SetView,
+    Measurements, ProbedLink, Request, SetView, Times,
 };
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,7 @@ table! {
     /// The capacity of a Set.
     Capacity(Box<Capacity>): Evaluate, [Manager -> Manager if Calling];
     /// Evaluate your potentials of migration.
-    Evaluate(Box<Evaluate>): Evaluate, [Manager -> Node if Calling];
+    Evaluate(Arc<Evaluate>): Evaluate, [Manager -> Node if Calling];
     /// The evaluation of one process.
     Reported(Box<Report>): Evaluate, [];
     /// The evaluations of the processes of one host, or the last part of them.
@@ -154,7 +154,7 @@ table! {
 impl AgentMessage {
     /// The superstep that the message is about, from 0, if it names one.
     #[must_use]
-    pub const fn superstep(&self) -> Option<u64> {
+    pub fn superstep(&self) -> Option<u64> {
         Some(match self {
             Self::Start(message) => message.superstep,
             Self::Arrived(message) => message.superstep,
@@ -411,7 +411,7 @@ pub struct Report {
     /// Bytes received in the last superstep from its target Set.
     pub bytes: bsp::units::Bytes,
     /// Its times in each superstep since the last call.
-    pub times: Vec<ProcessTimes>,
+    pub times: Times,
     /// Its load, if the policy's plans name processors.
     pub load: Option<Box<Load>>,
     /// The most supersteps that it executes from now on, if its program knows and the policy asks.
@@ -442,7 +442,7 @@ pub struct SetReport {
     /// The tolerance, as the sender holds it, if its policy has one.
     pub tolerance: Option<f64>,
     /// Its processes' rows of the list of potentials, in rank order.
-    pub entries: Vec<Entry>,
+    pub entries: Arc<[Entry]>,
     /// The times of each superstep since the last call in this Set.
     pub digests: Vec<Digest>,
     /// The time that the sender was busy with the barrier in each of these supersteps.

@@ -288,7 +288,7 @@ impl RunShape<'_> {
     fn set_report(&self, from: Address, report: &SetReport) -> Result<(), String> {
         let set = report.set;
         own_set(from, set)?;
-        for entry in &report.entries {
+        for entry in report.entries.iter() {
             self.rank(entry.rank)?;
             self.entry(set, entry)?;
         }

@@ -1,6 +1,7 @@
 //! The agent of one host.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
@@ -239,13 +240,14 @@ impl Node {
         }
     }
 
-    fn evaluate(&mut self, order: &Evaluate, world: &mut dyn Mail) {
+    fn evaluate(&mut self, order: &Arc<Evaluate>, world: &mut dyn Mail) {
         self.reports_missing = self.residents.len();
+        self.reports = Vec::with_capacity(self.residents.len());
         if self.residents.is_empty() {
             self.send_reports(order.superstep, world);
         }
         for rank in &self.residents {
-            let order = AgentMessage::Evaluate(Box::new(order.clone()));
+            let order = AgentMessage::Evaluate(Arc::clone(order));
             self.send(Address::Process(*rank), order, world);
         }
     }
@@ -263,8 +265,8 @@ impl Node {
     }
 
     fn send_reports(&mut self, superstep: u64, world: &mut dyn Mail) {
-        let mut all = std::mem::take(&mut self.reports);
-        all.sort_by_key(|report| report.rank);
+        let mut rest = std::mem::take(&mut self.reports);
+        rest.sort_by_key(|report| report.rank);
         let host = self.host;
         let reports = |reports| {
             Box::new(Reports {
@@ -273,17 +275,13 @@ impl Node {
                 reports,
             })
         };
-        let (mut some, mut times) = (Vec::new(), 0);
-        for report in all {
-            times += report.times.len();
-            if TIMES_MAX < times && !some.is_empty() {
-                times = report.times.len();
-                let before = AgentMessage::ReportsBefore(reports(std::mem::take(&mut some)));
-                self.report(before, Cost::Encoded, world);
-            }
-            some.push(report);
+        while let Some(number) = first_part(&rest) {
+            let behind = rest.split_off(number);
+            let before = AgentMessage::ReportsBefore(reports(rest));
+            self.report(before, Cost::Encoded, world);
+            rest = behind;
         }
-        self.report(AgentMessage::Reports(reports(some)), Cost::Encoded, world);
+        self.report(AgentMessage::Reports(reports(rest)), Cost::Encoded, world);
     }
 
     /// Sends a message to the Manager of this host's Set.
@@ -300,6 +298,15 @@ impl Node {
     fn send(&self, to: Address, message: AgentMessage, world: &mut dyn Mail) {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
+}
+
+/// How many of `reports` are sent before the others, if all of them are too long for one message.
+fn first_part(reports: &[Report]) -> Option<usize> {
+    let mut times = 0;
+    reports.iter().enumerate().position(|(index, report)| {
+        times += report.times.len();
+        TIMES_MAX < times && 0 < index
+    })
 }
 
 /// Times of processes that are reported together, of some 30 bytes each: the length of frames is limited, and that of

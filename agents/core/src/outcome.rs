@@ -14,7 +14,7 @@ use simulator::NoRoute;
 pub struct Outcome {
     /// The makespan and the totals of the run.
     pub end: End,
-    /// The rescheduling calls that were held.
+    /// The rescheduling calls that were held, without their lists of processes.
     pub calls: Vec<Call>,
     /// The hosts that joined, or that were to join and did not.
     pub joins: Vec<Join>,

@@ -263,7 +263,7 @@ impl Process {
             entry,
             instructions: history.instructions_last(),
             instructions_resident: history.instructions_resident(),
-            times: history.times().to_vec(),
+            times: history.times(),
             load: history.load(self.rank, self.host, image).map(Box::new),
             remaining: scheduler.asked(|| world.remaining(self.rank, order.superstep + 1)),
         };

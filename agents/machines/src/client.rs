@@ -1279,7 +1279,7 @@ impl<'a> ClientMachine<'a> {
                     self.placement[migration.rank.index()] = migration.to;
                 }
                 self.snapshots.move_processes(call);
-                self.result.calls.push((**call).clone());
+                self.result.calls.push(call.clone().without_lists());
             } else if let Event::Checkpoint(checkpoint) = &mut event {
                 checkpoint.held &= self.holds;
                 if checkpoint.held {

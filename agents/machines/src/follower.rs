@@ -212,7 +212,7 @@ impl Follower {
                     let event = self.check.parse(line);
                     let event = event.map_err(|problem| wrong(&displayed_message(&problem)))?;
                     match &event {
-                        Event::Call(call) => self.calls.push((**call).clone()),
+                        Event::Call(call) => self.calls.push(call.clone().without_lists()),
                         Event::Join(join) => self.joins.push(join.clone()),
                         Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint.clone()),
                         _ => {}

@@ -757,12 +757,22 @@ impl Evaluation {
             instructions: report.instructions,
             bytes: report.bytes,
             target: report.entry.target,
-            potentials: report.evaluation.potentials.clone(),
+            potentials: report.evaluation.potentials.to_vec(),
         }
     }
 }
 
 impl Call {
+    /// The call as results of runs keep it: without the lists that have a row for each process.
+    #[must_use]
+    pub fn without_lists(self) -> Self {
+        Self {
+            list: Vec::new(),
+            passed_over: Vec::new(),
+            ..self
+        }
+    }
+
     /// How long it was predicted to take, once links had been probed: its moves, together if they were planned, or else
     /// one after the other; the probes; and what a call without moves takes, if that is known.
     #[must_use]

@@ -1039,7 +1039,7 @@ impl Recorded {
         for event in self.events.drain(..) {
             observer(&event);
             match event {
-                record::Event::Call(call) => self.calls.push(*call),
+                record::Event::Call(call) => self.calls.push(call.without_lists()),
                 record::Event::Join(join) => self.joins.push(join),
                 record::Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
                 _ => {}

@@ -2,13 +2,17 @@
 //!
 //! The size of a digest does not grow with the number of processes.
 
+use std::sync::Arc;
+
 use bsp::units::Seconds;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::rows::{Rows, append};
 
 /// Times of one process in one superstep, as the Managers need them to assess the balance.
 ///
-/// Kept for every superstep since the last call, hence its three words: a negative time is one that
-/// is not known.
+/// Three words, because [`Times`] has them for every superstep since the last call: a negative time is one that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessTimes {
     computation: Seconds,
@@ -57,6 +61,124 @@ impl ProcessTimes {
     #[must_use]
     pub fn wait(&self) -> Option<Seconds> {
         (Seconds::ZERO <= self.wait).then_some(self.wait)
+    }
+
+    fn words(&self) -> [u64; 3] {
+        [self.computation, self.reception, self.wait].map(|time| time.get().to_bits())
+    }
+
+    fn of_words(words: [u64; 3]) -> Self {
+        let [computation, reception, wait] = words
+            .map(|word| Seconds::new(f64::from_bits(word)).expect("the bits of a time are kept"));
+        Self {
+            computation,
+            reception,
+            wait,
+        }
+    }
+}
+
+/// The times of one process in each superstep since the last call, oldest first, in little memory.
+///
+/// A superstep takes two bytes if it was like the one before, and at most 26. Clones share their memory until one of them
+/// changes. Encoded as a list.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<ProcessTimes>")]
+pub struct Times(Option<Arc<Supersteps>>);
+
+/// The times of at least one superstep.
+#[derive(Clone, Debug, PartialEq)]
+struct Supersteps {
+    number: usize,
+    /// The last superstep, of which the wait may not be known yet.
+    last: ProcessTimes,
+    /// The one before, if there is one.
+    before: [u64; 3],
+    /// All but the last.
+    earlier: Vec<u8>,
+}
+
+impl Times {
+    /// Adds a superstep.
+    pub fn push(&mut self, times: ProcessTimes) {
+        match &mut self.0 {
+            Some(supersteps) => Arc::make_mut(supersteps).push(times),
+            None => self.0 = Some(Arc::new(Supersteps::first(times))),
+        }
+    }
+
+    /// Sets how long the process waited at the barrier of the last superstep, if there is one.
+    pub fn waited(&mut self, wait: Seconds) {
+        if let Some(supersteps) = &mut self.0 {
+            Arc::make_mut(supersteps).last.waited(wait);
+        }
+    }
+
+    /// The number of supersteps.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |supersteps| supersteps.number)
+    }
+
+    /// Whether there is no superstep.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The times, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = ProcessTimes> {
+        let supersteps = self.0.as_ref();
+        let earlier = supersteps.map_or(&[][..], |supersteps| &supersteps.earlier);
+        let earlier = Rows::new(earlier).map(ProcessTimes::of_words);
+        earlier.chain(supersteps.map(|supersteps| supersteps.last))
+    }
+}
+
+impl Supersteps {
+    fn first(times: ProcessTimes) -> Self {
+        Self {
+            number: 1,
+            last: times,
+            before: [0; 3],
+            earlier: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, times: ProcessTimes) {
+        let last = self.last.words();
+        if self.earlier.capacity() < self.earlier.len() + ROW_MAX {
+            // There are as many lists as processes: doubling them takes half as much memory again.
+            let more = self.earlier.len() / 8;
+            self.earlier.reserve_exact(more.max(ROW_MAX));
+        }
+        append(&mut self.earlier, &self.before, &last);
+        self.before = last;
+        self.last = times;
+        self.number += 1;
+    }
+}
+
+/// The most bytes of a superstep.
+const ROW_MAX: usize = 2 + 3 * 8;
+
+impl From<Vec<ProcessTimes>> for Times {
+    fn from(supersteps: Vec<ProcessTimes>) -> Self {
+        let mut times = Self::default();
+        for superstep in supersteps {
+            times.push(superstep);
+        }
+        times
+    }
+}
+
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        for times in self.iter() {
+            list.serialize_element(&times)?;
+        }
+        list.end()
     }
 }
 
@@ -107,13 +229,17 @@ impl Digest {
     /// Of several processes, superstep by superstep, given the times of each in rank order; a process
     /// that halted has fewer.
     #[must_use]
-    pub fn of_supersteps(histories: &[&[ProcessTimes]]) -> Vec<Self> {
-        let count = histories.iter().map(|times| times.len()).max().unwrap_or(0);
-        let superstep = |index: usize| {
-            let times = histories.iter().filter_map(|times| times.get(index));
-            times.map(Self::of).fold(Self::default(), Self::and)
-        };
-        (0..count).map(superstep).collect()
+    pub fn of_supersteps<'a>(histories: impl IntoIterator<Item = &'a Times>) -> Vec<Self> {
+        let mut digests: Vec<Self> = Vec::new();
+        for times in histories {
+            if digests.len() < times.len() {
+                digests.resize(times.len(), Self::default());
+            }
+            for (digest, times) in digests.iter_mut().zip(times.iter()) {
+                *digest = digest.and(Self::of(&times));
+            }
+        }
+        digests
     }
 
     /// The digests of several Sets, each superstep by superstep, as one.
@@ -183,7 +309,52 @@ mod tests {
         assert_eq!(quick.wait(), Some(Seconds::ZERO));
     }
 
+    #[test]
+    fn a_clone_keeps_its_times() {
+        let mut own = Times::from(vec![times(0.5)]);
+        let reported = own.clone();
+        own.waited(Seconds::ZERO);
+        own.push(times(0.25));
+        assert_eq!(reported, Times::from(vec![times(0.5)]));
+        assert_eq!((reported.len(), own.len()), (1, 2));
+    }
+
+    #[test]
+    fn supersteps_that_repeat_take_little_memory() {
+        let times = Times::from(vec![times(0.1); 1000]);
+        let supersteps = times.0.unwrap();
+        assert!(supersteps.earlier.capacity() < 2500);
+    }
+
+    /// Any time, one of a few, or none.
+    fn time() -> impl Strategy<Value = Option<Seconds>> {
+        let time = prop_oneof![Just(0.0), Just(0.1), 0.0..2.0, 0.0..1e-300, 1e20..1e30];
+        prop::option::of(time.prop_map(|time| Seconds::new(time).unwrap()))
+    }
+
     proptest! {
+        #[test]
+        fn times_come_out_as_they_were(
+            supersteps in prop::collection::vec((time(), time(), time()), 0..40),
+        ) {
+            let mut times = Times::default();
+            let mut expected: Vec<ProcessTimes> = Vec::new();
+            for (computation, reception, wait) in supersteps {
+                let superstep = ProcessTimes::new(computation, reception.unwrap_or_default(), None);
+                times.push(superstep);
+                expected.push(superstep);
+                if let (Some(wait), Some(last)) = (wait, expected.last_mut()) {
+                    times.waited(wait);
+                    last.waited(wait);
+                }
+            }
+            prop_assert_eq!(times.len(), expected.len());
+            prop_assert_eq!(&times.iter().collect::<Vec<_>>(), &expected);
+            let encoded = serde_json::to_string(&times).unwrap();
+            prop_assert_eq!(&encoded, &serde_json::to_string(&expected).unwrap());
+            prop_assert_eq!(serde_json::from_str::<Times>(&encoded).unwrap(), times);
+        }
+
         #[test]
         fn a_digest_of_sets_is_the_digest_of_their_processes(
             first in prop::collection::vec(0_u8..8, 0..6),
@@ -191,8 +362,8 @@ mod tests {
         ) {
             // Eighths add up exactly, in any order.
             let digest = |values: &[u8]| {
-                let times: Vec<_> = values.iter().map(|v| [times(f64::from(*v) / 8.0)]).collect();
-                let histories: Vec<&[ProcessTimes]> = times.iter().map(|t| &t[..]).collect();
+                let times = values.iter().map(|v| vec![times(f64::from(*v) / 8.0)]);
+                let histories: Vec<Times> = times.map(Times::from).collect();
                 Digest::of_supersteps(&histories)
             };
             let together = [first.clone(), second.clone()].concat();

@@ -5,7 +5,7 @@ use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Config, Forecast, Incoming, Load, Neighbours, Noise, Potential, ProcessTimes, Received,
+    Config, Forecast, Incoming, Load, Neighbours, Noise, Potential, ProcessTimes, Received, Times,
 };
 
 /// One superstep of one process, as measured.
@@ -70,7 +70,7 @@ pub struct ProcessHistory {
     /// Whether no superstep has been observed since the last call.
     is_fresh: bool,
     /// One per superstep since the last call, if the policy needs them.
-    times: Option<Vec<ProcessTimes>>,
+    times: Option<Times>,
     /// Predictions of its load and messages, if the policy needs them.
     outlook: Option<Box<Outlook>>,
 }
@@ -97,7 +97,7 @@ impl ProcessHistory {
             instructions_resident: Instructions::ZERO,
             senders: Vec::new(),
             is_fresh: true,
-            times: memory.times.then(Vec::new),
+            times: memory.times.then(Times::default),
             outlook: memory.forecast.then(Box::default),
         }
     }
@@ -168,7 +168,7 @@ impl ProcessHistory {
     /// Records how long the process waited at the barrier of the superstep last observed, from arrival to
     /// release. Ignored after [`ProcessHistory::restart`], when that superstep has been assessed.
     pub fn waited(&mut self, wait: Seconds) {
-        if let Some(times) = self.times.as_mut().and_then(|times| times.last_mut()) {
+        if let Some(times) = &mut self.times {
             times.waited(wait);
         }
     }
@@ -178,7 +178,7 @@ impl ProcessHistory {
         self.step = step(interval);
         self.is_fresh = true;
         if let Some(times) = &mut self.times {
-            times.clear();
+            *times = Times::default();
         }
         if let Some(outlook) = &mut self.outlook {
             outlook.noise.interrupt();
@@ -190,8 +190,8 @@ impl ProcessHistory {
 
     /// Times since the last call, oldest first; none if it does not record them.
     #[must_use]
-    pub fn times(&self) -> &[ProcessTimes] {
-        self.times.as_deref().unwrap_or_default()
+    pub fn times(&self) -> Times {
+        self.times.clone().unwrap_or_default()
     }
 
     /// The process `rank`, which runs on `host` with this `image`, as a planner has to know it; `None` if it records no

@@ -40,7 +40,7 @@ pub(crate) fn report_for_plans(superstep: u64, set: SetId, inventory: Inventory)
         set,
         interval: None,
         tolerance: None,
-        entries: Vec::new(),
+        entries: Arc::default(),
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: Some(inventory),

@@ -99,14 +99,14 @@ fn report(rank: u32) -> Report {
         host: HOST,
         evaluation: model::Evaluation {
             own: SetId(0),
-            potentials: Vec::new(),
+            potentials: model::Potentials::default(),
             within: None,
         },
         entry,
         instructions: Instructions::ZERO,
         instructions_resident: Instructions::ZERO,
         bytes: bsp::units::Bytes::ZERO,
-        times: Vec::new(),
+        times: model::Times::default(),
         load: None,
         remaining: None,
     }
@@ -120,7 +120,7 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
         sets: Vec::new(),
         learned: None,
     };
-    let evaluate = AgentMessage::Evaluate(Box::new(order));
+    let evaluate = AgentMessage::Evaluate(order.into());
     assert_eq!(deliver(&mut world, &mut node, evaluate.clone()).len(), 2);
     let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
     assert_eq!(deliver(&mut world, &mut node, reported(2)), []);
@@ -142,7 +142,7 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
     // What would be too long for one message comes in several.
     let measured = model::ProcessTimes::new(None, Seconds::ZERO, None);
     let long = |rank| Report {
-        times: vec![measured; TIMES_MAX / 2 + 1],
+        times: vec![measured; TIMES_MAX / 2 + 1].into(),
         ..report(rank)
     };
     let reports = |rank| {

@@ -204,7 +204,7 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
     deliver(
         &mut test_world,
         &mut process,
-        message(AgentMessage::Evaluate(Box::new(order))),
+        message(AgentMessage::Evaluate(order.into())),
     );
     let [(_, to, AgentMessage::Reported(report), Cost::Free)] = &test_world.sent[..] else {
         panic!("one report: {:?}", test_world.sent)

@@ -13,12 +13,13 @@
 //! it names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use model::{
     Answer, BarrierTime, CallMove, CallOutcome, CallSchedule, CallStart, CostCoefficients,
-    Decision, Digest, Entry, Inventory, LinkProbe, Measurements, PlanAssessment, PlannedMove,
+    Decision, Digest, Entry, Inventory, LinkProbe, Load, Measurements, PlanAssessment, PlannedMove,
     ProbedLink, Processor, Processors, Request, Selection, SetView, Spacing,
 };
 use protocol::{
@@ -46,8 +47,8 @@ pub(super) struct Call {
     rates: Vec<f64>,
     /// The hosts of the own Set whose reports are missing.
     reports_missing: BTreeSet<HostId>,
-    /// The evaluations of the own Set's processes, by rank.
-    reports: BTreeMap<Rank, Report>,
+    /// The evaluations of the own Set's processes; none any more where plans name processors and the Set has reported.
+    reports: HostReports,
     set_reports: BTreeMap<SetId, SetReport>,
     /// The duration of each superstep since the last call, once all Sets have reported.
     supersteps: Vec<Digest>,
@@ -70,6 +71,10 @@ pub(super) struct Call {
     probed: Vec<ProbedLink>,
     pub(super) moves: Moves,
 }
+
+/// The evaluations of processes, by host and rank.
+#[derive(Debug, Default)]
+struct HostReports(BTreeMap<HostId, Vec<Report>>);
 
 /// The part in which candidates are settled, one after the other in the order of the list.
 #[derive(Debug)]
@@ -167,7 +172,7 @@ impl SetManager {
             AgentMessage::Capacity(capacity) => self.handle_capacity(rules, *capacity, world),
             AgentMessage::ReportsBefore(reports) => {
                 let view = &self.placement;
-                call.keep(*reports, |rank| view.of(rank))
+                call.reports.add(*reports, |rank| view.of(rank))
             }
             AgentMessage::Reports(reports) => {
                 let host = reports.host;
@@ -175,7 +180,7 @@ impl SetManager {
                     format!("unexpected reports of {host}")
                 })?;
                 let view = &self.placement;
-                call.keep(*reports, |rank| view.of(rank))?;
+                call.reports.add(*reports, |rank| view.of(rank))?;
                 if call.reports_missing.is_empty() {
                     self.send_set_report(rules, world)?;
                 }
@@ -256,16 +261,16 @@ impl SetManager {
         };
         let sets = call.capacities.values().zip(&call.rates).map(view);
         let sets = sets.collect();
-        let order = Evaluate {
+        let order = Arc::new(Evaluate {
             superstep: call.superstep,
             sets,
             learned,
-        };
+        });
         let nodes = self.placement.hosts();
         call.reports_missing = nodes.collect();
         let is_empty = call.reports_missing.is_empty();
         for host in &call.reports_missing {
-            let message = AgentMessage::Evaluate(Box::new(order.clone()));
+            let message = AgentMessage::Evaluate(Arc::clone(&order));
             let own = Address::SetManager(self.set);
             world.send(own, Address::Node(*host), message, Cost::Encoded);
         }
@@ -282,7 +287,7 @@ impl SetManager {
         let schedule = scheduling.when.schedule();
         let barrier_busy = std::mem::take(&mut scheduling.barrier_busy);
         let call = self.call.as_ref().expect("a call is being held");
-        let reports: Vec<&Report> = call.reports.values().collect();
+        let reports = call.reports.by_rank();
         let more = call.more();
         let paths = scheduler.plans().then(|| {
             let sets = call.capacities.keys();
@@ -302,27 +307,28 @@ impl SetManager {
                 .map(|report| record::Evaluation::of(report))
                 .collect(),
         }));
-        let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
         let mut set_report = SetReport {
             superstep: call.superstep,
             set: self.set,
             interval: schedule.interval,
             tolerance: schedule.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
-            digests: Digest::of_supersteps(&times),
+            digests: Digest::of_supersteps(reports.iter().map(|report| &report.times)),
             barrier_busy,
             inventory: None,
             remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),
         };
+        let mut inventory = scheduler.plans().then(|| self.inventory(rules, world));
         let all = (0..rules.managers.len()).map(SetId::from_index);
         for set in all.filter(|set| *set != self.set) {
-            let wants_inventory = set == rules.first && scheduler.plans();
-            set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
-            let message = AgentMessage::SetReport(Box::new(set_report.clone()));
+            let message = SetReport {
+                inventory: inventory.take_if(|_| set == rules.first),
+                ..set_report.clone()
+            };
+            let message = AgentMessage::SetReport(Box::new(message));
             self.send(set, message, Cost::Encoded, world);
         }
-        let is_first = self.set == rules.first && scheduler.plans();
-        set_report.inventory = is_first.then(|| self.inventory(rules, call, world));
+        set_report.inventory = inventory;
         self.handle_set_report(rules, set_report, world)
     }
 
@@ -345,7 +351,7 @@ impl SetManager {
         check(set_report.inventory.is_some() == wants_inventory, || {
             format!("the inventory of {set} is missing or unexpected")
         })?;
-        for entry in &set_report.entries {
+        for entry in set_report.entries.iter() {
             let rank = entry.rank;
             check(rules.sets[self.placement.of(rank).index()] == set, || {
                 format!("{set} reports {rank}, which is in another Set")
@@ -363,15 +369,17 @@ impl SetManager {
                 .clone()
                 .map(|set_report| &set_report.digests[..]),
         );
-        let entries = set_reports
-            .clone()
-            .flat_map(|set_report| set_report.entries.iter().copied());
-        call.list = model::merge(&scheduler.model, entries.collect());
         call.remaining = scheduler.asked(|| most(set_reports.map(|report| report.remaining)));
         let end = call
             .remaining
             .map(|left| (call.superstep + 1).saturating_add(left));
         self.scheduling.as_mut().expect(SCHEDULED).end = end;
+        let entries = call.take_entries();
+        // Where plans name processors, the list is recorded, and has no other use.
+        if !scheduler.plans() || self.set == rules.first {
+            call.list = model::merge(&scheduler.model, entries.concat());
+        }
+        drop(entries);
         if !scheduler.plans() {
             return self.begin_negotiation(rules, world);
         }
@@ -382,16 +390,15 @@ impl SetManager {
         self.follow_plan(rules, world)
     }
 
-    /// The inventory of this Set, for the plan.
-    fn inventory(&self, rules: &Rules, call: &Call, world: &dyn HostProbe) -> Inventory {
+    /// The inventory of this Set, for the plan, which needs nothing else of its processes' reports.
+    fn inventory(&mut self, rules: &Rules, world: &dyn HostProbe) -> Inventory {
+        let call = self.call.as_mut().expect("a call is being held");
+        let loads = std::mem::take(&mut call.reports).into_loads();
+        let call = self.call.as_ref().expect("a call is being held");
         let sets = call.capacities.keys();
         Inventory {
             processors: call.processors(|measured| measured.load_recent),
-            loads: call
-                .reports
-                .values()
-                .filter_map(|report| report.load.as_deref().cloned())
-                .collect(),
+            loads,
             rates: call.rates.clone(),
             paths: sets.map(|set| world.path(self.set, *set)).collect(),
             barrier: self.barrier_time(rules, world),
@@ -503,7 +510,7 @@ impl SetManager {
         let model = &rules.scheduler.as_ref().expect(SCHEDULED).model;
         let call = self.call.as_mut().expect("a call is being held");
         let orders = rules.orders(call.superstep + 1);
-        let selection = match orders {
+        let mut selection = match orders {
             Some(orders) => scripted_candidates(
                 orders,
                 &call.list,
@@ -512,8 +519,13 @@ impl SetManager {
             ),
             None => model::select(model, &call.list),
         };
+        if self.set != rules.first {
+            // The first Manager records the call.
+            call.list = Vec::new();
+            selection.passed_over = Vec::new();
+        }
         let mut processors = call.processors(|measured| measured.load);
-        for report in call.reports.values() {
+        for report in call.reports.all() {
             let resident = (report.rank, report.instructions_resident);
             let host = processors.binary_search_by_key(&report.host, |processor| processor.host);
             processors[host.expect("a host of this Set")]
@@ -549,7 +561,8 @@ impl SetManager {
         while let Some(candidate) = negotiation.selection.candidates.get(negotiation.settled) {
             let candidate = *candidate;
             if candidate.own == self.set {
-                let report = call.reports.get(&candidate.rank);
+                let host = self.placement.of(candidate.rank);
+                let report = call.reports.of(candidate.rank, host);
                 let report = report.ok_or_else(|| unreported(candidate.rank))?;
                 let rate = call.rates[candidate.target.index()];
                 let request = request(negotiation, report, candidate.target, (rate, learns));
@@ -564,7 +577,6 @@ impl SetManager {
                     self.send(candidate.target, message, Cost::Encoded, world);
                     return Ok(());
                 }
-                let host = report.host;
                 let answer = negotiation.answer(&request);
                 negotiation.considered.push(Considered {
                     entry: candidate,
@@ -665,7 +677,7 @@ impl SetManager {
         }
         negotiation.considered.push(Considered {
             entry,
-            host: call.reports[&rank].host,
+            host: self.placement.of(rank),
             request,
             answer: answered.answer,
         });
@@ -813,7 +825,7 @@ impl Call {
             capacities: BTreeMap::new(),
             rates: Vec::new(),
             reports_missing: BTreeSet::new(),
-            reports: BTreeMap::new(),
+            reports: HostReports::default(),
             set_reports: BTreeMap::new(),
             supersteps: Vec::new(),
             remaining: None,
@@ -880,18 +892,64 @@ impl Call {
         measured.collect()
     }
 
-    /// Keeps the evaluations of processes of a host; `host_of` is the host of a process.
-    fn keep(&mut self, reports: Reports, host_of: impl Fn(Rank) -> HostId) -> Result<(), String> {
-        let Reports { host, reports, .. } = reports;
-        for report in reports {
-            let rank = report.rank;
-            check(host_of(rank) == host, || {
+    /// Removes the rows of the list of potentials from the reports of all Sets.
+    fn take_entries(&mut self) -> Vec<Arc<[Entry]>> {
+        let set_reports = self.set_reports.values_mut();
+        let entries = set_reports.map(|set_report| std::mem::take(&mut set_report.entries));
+        entries.collect()
+    }
+}
+
+impl HostReports {
+    /// Adds the evaluations of processes of a host; `host_of` is the host of a process.
+    fn add(&mut self, reports: Reports, host_of: impl Fn(Rank) -> HostId) -> Result<(), String> {
+        let Reports {
+            host, mut reports, ..
+        } = reports;
+        for Report { rank, .. } in &reports {
+            check(host_of(*rank) == host, || {
                 format!("{host} reports {rank}, which does not run there")
             })?;
-            let is_new = self.reports.insert(rank, report).is_none();
-            check(is_new, || format!("a second report of {rank}"))?;
         }
-        Ok(())
+        let all = self.0.entry(host).or_default();
+        if all.is_empty() {
+            *all = reports;
+        } else {
+            all.append(&mut reports);
+        }
+        all.sort_by_key(|report| report.rank);
+        all.windows(2).try_for_each(|pair| {
+            let rank = pair[1].rank;
+            check(pair[0].rank < rank, || format!("a second report of {rank}"))
+        })
+    }
+
+    /// All of them, by host.
+    fn all(&self) -> impl Iterator<Item = &Report> {
+        self.0.values().flatten()
+    }
+
+    /// All of them, in rank order.
+    fn by_rank(&self) -> Vec<&Report> {
+        let mut reports: Vec<&Report> = self.all().collect();
+        reports.sort_by_key(|report| report.rank);
+        reports
+    }
+
+    /// The evaluation of the process `rank`, which runs on `host`.
+    fn of(&self, rank: Rank, host: HostId) -> Option<&Report> {
+        let reports = self.0.get(&host)?;
+        let place = reports.binary_search_by_key(&rank, |report| report.rank);
+        place.ok().map(|place| &reports[place])
+    }
+
+    /// The loads of the processes, in rank order.
+    fn into_loads(self) -> Vec<Load> {
+        let mut loads = Vec::with_capacity(self.0.values().map(Vec::len).sum());
+        let reports = self.0.into_values().flatten();
+        loads.extend(reports.filter_map(|report| report.load).map(|load| *load));
+        loads.sort_by_key(|load| load.rank);
+        loads
     }
 }
 

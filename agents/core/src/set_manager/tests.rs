@@ -358,7 +358,7 @@ fn managers_that_disagree_end_the_run() {
         set: SetId(1),
         interval: Some(1),
         tolerance: Some(1e-9),
-        entries: Vec::new(),
+        entries: Arc::default(),
         digests: Vec::new(),
         barrier_busy: Vec::new(),
         inventory: None,

@@ -121,7 +121,8 @@ fn a_wait_belongs_to_the_superstep_before_it() {
     compute(&mut process, &config, 1);
     process.waited(Seconds::new(2.0).unwrap());
     compute(&mut process, &config, 1);
-    let waits: Vec<_> = process.times().iter().map(ProcessTimes::wait).collect();
+    let times = process.times();
+    let waits: Vec<_> = times.iter().map(|times| times.wait()).collect();
     assert_eq!(waits, [Some(Seconds::new(2.0).unwrap()), None]);
     process.restart(4);
     process.waited(Seconds::ZERO);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Parameters, ProcessTimes, Spacing};
+use crate::{Parameters, ProcessTimes, Spacing, Times};
 
 fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     let mut parameters = Parameters::default();
@@ -52,8 +52,8 @@ fn calls(config: &Config, times: [f64; 2], calls: usize) -> Vec<u64> {
         if when.is_due(completed) {
             ends.push(completed);
             let length = usize::try_from(when.schedule().interval.unwrap()).unwrap();
-            let histories = times.map(|time| vec![computed(time); length]);
-            let supersteps = Digest::of_supersteps(&[&histories[0], &histories[1]]);
+            let histories = times.map(|time| Times::from(vec![computed(time); length]));
+            let supersteps = Digest::of_supersteps(&histories);
             conclude(&mut when, &supersteps, true);
         }
     }
@@ -133,26 +133,28 @@ fn the_mean_reception_counts_for_every_process() {
 fn a_barrier_costs_what_the_last_to_arrive_waited_or_its_master_worked() {
     let mut when = Interval::new(&Config::default());
     let history = |computation, waits: [Option<f64>; 3]| {
-        waits.map(|wait| {
+        let times = waits.map(|wait| {
             let computation = Some(seconds(computation));
             ProcessTimes::new(computation, Seconds::ZERO, wait.map(seconds))
-        })
+        });
+        Times::from(times.to_vec())
     };
     let fast = history(1.0, [Some(0.0), Some(14.0), None]);
     let slow = history(5.0, [Some(0.0), Some(10.0), None]);
-    let balanced = when.balance(&Digest::of_supersteps(&[&fast, &slow]), &[]);
+    let supersteps = Digest::of_supersteps([&fast, &slow]);
+    let balanced = when.balance(&supersteps, &[]);
     assert_eq!(balanced, 2, "the last wait is not known");
     let busy = [10.0, 0.0, 0.0].map(seconds);
-    let balanced = when.balance(&Digest::of_supersteps(&[&fast, &slow]), &busy);
+    let balanced = when.balance(&supersteps, &busy);
     assert_eq!(balanced, 3);
 }
 
 #[test]
 fn a_process_that_halted_no_longer_counts() {
     let mut when = Interval::new(&Config::default());
-    let halted = [computed(9.0)];
-    let others = [computed(1.0), computed(1.0)];
-    let balanced = when.balance(&Digest::of_supersteps(&[&halted, &others]), &[]);
+    let halted = Times::from(vec![computed(9.0)]);
+    let others = Times::from(vec![computed(1.0); 2]);
+    let balanced = when.balance(&Digest::of_supersteps([&halted, &others]), &[]);
     assert_eq!(balanced, 1);
 }
 
@@ -170,8 +172,8 @@ proptest! {
         let mut when = Interval::new(&config);
         for (is_balanced, migrated) in calls {
             let times = if is_balanced { [1.0, 1.0] } else { [1.0, 1e6] };
-            let histories = times.map(|time| vec![computed(time); 3]);
-            let supersteps = Digest::of_supersteps(&[&histories[0], &histories[1]]);
+            let histories = times.map(|time| Times::from(vec![computed(time); 3]));
+            let supersteps = Digest::of_supersteps(&histories);
             let now = conclude(&mut when, &supersteps, migrated);
             prop_assert!(Some(initial) <= when.schedule().interval);
             prop_assert!(tolerance <= now && now < 1.0);

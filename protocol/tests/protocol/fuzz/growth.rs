@@ -1,6 +1,6 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
-use model::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
+use model::{Entry, Evaluation, Inventory, Potential, Potentials, ProcessTimes, Processor, Times};
 use protocol::{Address, AgentMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
@@ -56,19 +56,19 @@ fn reports() -> [Message; 3] {
         host: HostId(0),
         evaluation: Evaluation {
             own: SetId(0),
-            potentials: Vec::new(),
+            potentials: Potentials::default(),
             within: None,
         },
         entry,
         instructions: Instructions(0),
         instructions_resident: Instructions(0),
         bytes: units::Bytes(0),
-        times: Vec::new(),
+        times: Times::default(),
         load: None,
         remaining: None,
     };
     let timed = Report {
-        times: vec![ProcessTimes::new(None, Seconds::ZERO, None); 65_537],
+        times: vec![ProcessTimes::new(None, Seconds::ZERO, None); 65_537].into(),
         ..report.clone()
     };
     let potential = Potential {
@@ -85,7 +85,7 @@ fn reports() -> [Message; 3] {
     let evaluated = Report {
         evaluation: Evaluation {
             own: SetId(0),
-            potentials: vec![potential; 65_537],
+            potentials: vec![potential; 65_537].into(),
             within: None,
         },
         ..report.clone()

@@ -85,7 +85,7 @@ fn long_lists_are_encoded() {
         set: SetId(300),
         interval: Some(70_000),
         tolerance: Some(0.5),
-        entries: Vec::new(),
+        entries: Arc::default(),
         digests: Vec::new(),
         barrier_busy: vec![moment; 70_000],
         inventory: None,

@@ -179,7 +179,7 @@ fn measures() -> [Message; 7] {
         })))
     };
     let evaluate = |learned| {
-        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
+        Message::Agent(AgentMessage::Evaluate(Arc::new(Evaluate {
             superstep,
             sets: vec![view, view],
             learned,
@@ -231,20 +231,20 @@ fn findings() -> [Message; 3] {
         host: HostId(7),
         evaluation: Evaluation {
             own: SetId(1),
-            potentials: vec![potential],
+            potentials: vec![potential].into(),
             within: None,
         },
         entry: entry(),
         instructions: Instructions(0),
         instructions_resident: Instructions(1 << 40),
         bytes: Bytes(100_000),
-        times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)],
+        times: vec![ProcessTimes::new(Some(seconds(0.5)), seconds(0.25), None)].into(),
         load: Some(Box::new(load())),
         remaining: None,
     };
     let mut more = report.clone();
     more.evaluation.within = Some(seconds(0.5));
-    more.times = vec![ProcessTimes::new(None, seconds(0.0), Some(seconds(0.5)))];
+    more.times = vec![ProcessTimes::new(None, seconds(0.0), Some(seconds(0.5)))].into();
     more.remaining = Some(90);
     more.load = None;
     [
@@ -281,7 +281,7 @@ fn negotiation() -> [Message; 14] {
             set: SetId(1),
             interval: Some(4),
             tolerance: Some(0.5),
-            entries: vec![entry()],
+            entries: vec![entry()].into(),
             digests: vec![digest()],
             barrier_busy: vec![seconds(0.125)],
             inventory: None,

@@ -112,7 +112,7 @@ fn external_loads_of_a_set_that_cannot_be_are_refused() {
             set: SetId(1),
             interval: None,
             tolerance: None,
-            entries: Vec::new(),
+            entries: Arc::default(),
             digests: Vec::new(),
             barrier_busy: Vec::new(),
             inventory: Some(inventory),
