@@ -456,14 +456,34 @@ impl Assignment<'_> {
     /// between their Sets.
     #[must_use]
     pub fn after_move(&self, process: usize, host: usize) -> f64 {
+        self.after_move_unless(process, host, |_| false)
+    }
+
+    /// The same, or a part of it that `is_too_long` already, which takes less time to tell. Whatever is longer than what is too
+    /// long must be so, too.
+    pub(crate) fn after_move_unless(
+        &self,
+        process: usize,
+        host: usize,
+        is_too_long: impl Fn(f64) -> bool,
+    ) -> f64 {
         self.snapshot.count_candidate();
         let from = self.places[process];
         let changes = [(process, host)];
-        let left = self.host_after((from, Some(process), None), &changes);
-        let taken = self.host_after((host, None, Some(process)), &changes);
         let sets = [self.set(from), self.set(host)];
-        let delay = |set: SetId| self.snapshot.barrier(set).process();
-        self.longest_after(&changes, &[left, taken]) + delay(sets[1]) - delay(sets[0])
+        let delay = sets.map(|set| self.snapshot.barrier(set).process());
+        let delayed = |time: f64| time + delay[1] - delay[0];
+        let taken = self.host_after((host, None, Some(process)), &changes);
+        let time = delayed(taken.time);
+        if is_too_long(time) {
+            return time;
+        }
+        let left = self.host_after((from, Some(process), None), &changes);
+        let time = delayed(left.time.max(taken.time));
+        if is_too_long(time) {
+            return time;
+        }
+        delayed(self.longest_after(&changes, &[left, taken]))
     }
 
     /// No more than [`after_move`](Self::after_move), from the work of both hosts alone, which takes much less time to tell.

@@ -233,6 +233,8 @@ impl Neighbours {
             if let Err(at) = self.0.binary_search_by_key(&found.from, |edge| edge.from) {
                 let mut edge = Edge::silent(found.from);
                 edge.age(old, Edge::of(found));
+                // Most processes have a few senders.
+                self.0.reserve_exact(1);
                 self.0.insert(at, edge);
             }
         }

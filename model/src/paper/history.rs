@@ -293,6 +293,8 @@ impl ProcessHistory {
                 let mut sender = Sender::silent(reception.set);
                 let (bytes, time) = sum_from(reception.set, receptions);
                 sender.observe(aging, config, bytes, time);
+                // Most processes receive from one Set or two.
+                self.senders.reserve_exact(1);
                 self.senders.insert(position, sender);
             }
         }

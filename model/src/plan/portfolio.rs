@@ -365,18 +365,16 @@ impl Critical {
                 let cost = snapshot.migration(*process, host);
                 let longer = assignment.interruption_after_move(*process, host);
                 let score = |after: f64| snapshot.horizon() * (after + longer) + cost;
+                let is_too_long = |after: f64| {
+                    limit <= after || limit <= after + longer || best.0 <= score(after)
+                };
                 // What the work of both hosts says is often enough.
-                let least = assignment.least_after_move(*process, host);
-                if limit <= least || limit <= least + longer || best.0 <= score(least) {
+                if is_too_long(assignment.least_after_move(*process, host)) {
                     continue;
                 }
-                let after = assignment.after_move(*process, host);
-                if limit <= after || limit <= after + longer {
-                    continue;
-                }
-                let score = score(after);
-                if score < best.0 {
-                    best = (score, Some([Some((*process, host)), None]));
+                let after = assignment.after_move_unless(*process, host, is_too_long);
+                if !is_too_long(after) {
+                    best = (score(after), Some([Some((*process, host)), None]));
                 }
             }
         }
@@ -500,8 +498,9 @@ pub(super) fn trim(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     for (_, process) in moved {
         let (from, to) = (snapshot.places()[process], assignment.places()[process]);
         // The hosts and links concerned alone would take longer.
-        if objective < supersteps(assignment.least_after_move(process, from), shortest)
-            || objective < supersteps(assignment.after_move(process, from), shortest)
+        let is_too_long = |after: f64| objective < supersteps(after, shortest);
+        if is_too_long(assignment.least_after_move(process, from))
+            || is_too_long(assignment.after_move_unless(process, from, is_too_long))
         {
             continue;
         }

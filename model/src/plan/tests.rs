@@ -302,6 +302,12 @@ fn no_more_time_is_predicted_after_a_move_than_a_superstep_takes_then() {
         let predicted = assignment.after_move(process, host);
         let least = assignment.least_after_move(process, host);
         prop_assert!(least <= predicted, "{least} against {predicted}");
+        for part in [0.3, 0.9, 1.0, 1.1] {
+            let is_too_long = |after: f64| part * predicted <= after;
+            let found = assignment.after_move_unless(process, host, is_too_long);
+            prop_assert!(found <= predicted, "{found} against {predicted}");
+            prop_assert_eq!(is_too_long(found), is_too_long(predicted));
+        }
         assignment.put(process, host);
         let after = assignment.longest();
         prop_assert!(predicted <= after + 1e-9, "{after} against {predicted}");
