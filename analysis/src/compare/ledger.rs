@@ -78,14 +78,6 @@ pub(crate) struct Entry<'a, T> {
     outcome: &'a T,
 }
 
-impl<T: Serialize> Entry<'_, T> {
-    fn line(&self) -> String {
-        let mut line = serde_json::to_string(self).expect("a run is numbers and text");
-        line.push('\n');
-        line
-    }
-}
-
 impl Ledger {
     /// The file in a folder that has the runs.
     pub const FILE: &str = "runs.jsonl";
@@ -219,18 +211,8 @@ impl State {
     fn note(&mut self, place: Place, named: &NamedRun, outcome: &Outcome) -> Result<(), Failure> {
         let outcome = outcome.with_configuration(&named.configuration_sha256);
         let line = match &outcome {
-            Outcome::Finished(run) => Entry {
-                schema: LEDGER_SCHEMA,
-                named,
-                outcome: run,
-            }
-            .line(),
-            Outcome::Failed(failed) => Entry {
-                schema: FAILURE_SCHEMA,
-                named,
-                outcome: failed,
-            }
-            .line(),
+            Outcome::Finished(run) => written(LEDGER_SCHEMA, named, run),
+            Outcome::Failed(failed) => written(FAILURE_SCHEMA, named, failed),
         };
         let run_sha256 = named.digest.clone();
         self.done.insert(
@@ -252,6 +234,18 @@ impl State {
             Failure::Run(format!("{}: cannot be written: {error}", path.display()))
         })
     }
+}
+
+/// A line about the run `named`.
+fn written(schema: &'static str, named: &NamedRun, outcome: &impl Serialize) -> String {
+    let entry = Entry {
+        schema,
+        named,
+        outcome,
+    };
+    let mut line = serde_json::to_string(&entry).expect("a run is numbers and text");
+    line.push('\n');
+    line
 }
 
 /// As much of a line as says whether it is one of these schemas.
