@@ -124,8 +124,9 @@ pub(crate) struct Balance {
     pub(crate) paid_after: Option<usize>,
     /// The same, counted from the beginning of the run.
     paid_by: Option<usize>,
-    /// On real hosts: complete rounds before the first move that count, and after the last.
+    /// On real hosts: complete rounds before the first move that count.
     rounds_before: Option<usize>,
+    /// The same after the last move.
     rounds_after: Option<usize>,
     /// Whether the moves have paid for the calls.
     pub(crate) verdict: PaybackVerdict,

@@ -26,6 +26,7 @@ pub(crate) struct NoteReport {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct NotedSuperstep {
+    /// The superstep, from 0.
     superstep: u64,
     pub(crate) note: Note,
 }
