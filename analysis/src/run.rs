@@ -452,10 +452,8 @@ impl RunReading {
                     self.findings.take(event.clone());
                 }
             }
-            Event::Observed(observed) => {
-                if self.keeps(Some(observed.superstep)) {
-                    self.findings.take(event.clone());
-                }
+            Event::Observed(observed) if self.keeps(Some(observed.superstep)) => {
+                self.findings.take(event.clone());
             }
             Event::Call(call) => {
                 let arrivals = std::mem::take(&mut self.arrivals);

@@ -230,33 +230,28 @@ impl Events {
         wanted: &mut impl FnMut(EventHeader) -> bool,
     ) -> Result<Option<Event>, String> {
         let line = str::from_utf8(&self.line).map_err(|error| error.to_string())?;
-        if let Some(superstep) = self.next_superstep(line, wanted) {
+        // Most lines are the next superstep as this version writes it. These are parsed once; all others, and what is
+        // wrong with them, are known by their headers.
+        let index = self.progress.supersteps();
+        let next = EventHeader::of_superstep(index);
+        let is_begun = self.last.is_some_and(|last| last != EventKind::End);
+        let is_next_wanted = (is_begun && line.starts_with(SUPERSTEP)).then(|| wanted(next));
+        if is_next_wanted == Some(true)
+            && let Ok(superstep) = serde_json::from_str::<Superstep>(line)
+            && superstep.index == index
+        {
             let event = Event::Superstep(superstep);
-            self.progress
-                .follow(EventHeader::of_superstep(self.progress.supersteps()))?;
+            self.progress.follow(next)?;
             event.check_names(&self.progress)?;
-            self.last = Some(EventKind::Superstep);
+            self.last = Some(next.kind);
             return Ok(Some(event));
         }
         let header = header((line, &self.directory), self.last)?;
-        let event = event(line, header, wanted(header), &mut self.progress)?;
+        let is_wanted = is_next_wanted.filter(|_| header == next);
+        let is_wanted = is_wanted.unwrap_or_else(|| wanted(header));
+        let event = event(line, header, is_wanted, &mut self.progress)?;
         self.last = Some(header.kind);
         Ok(event)
-    }
-
-    /// The superstep of the line, if it is the next one as this version writes it, and wanted. Most lines are supersteps:
-    /// these are parsed once. All others, and what is wrong with them, are known by their headers.
-    fn next_superstep(
-        &self,
-        line: &str,
-        wanted: &mut impl FnMut(EventHeader) -> bool,
-    ) -> Option<Superstep> {
-        let index = self.progress.supersteps();
-        let is_begun = self.last.is_some_and(|last| last != EventKind::End);
-        let is_superstep = is_begun && line.starts_with(SUPERSTEP);
-        let superstep: Superstep = (is_superstep && wanted(EventHeader::of_superstep(index)))
-            .then(|| serde_json::from_str(line).ok())??;
-        (superstep.index == index).then_some(superstep)
     }
 
     fn malformed(&self, line: usize, message: String) -> ReadError {

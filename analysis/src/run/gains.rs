@@ -376,7 +376,7 @@ pub(super) struct GainReading {
 /// What the supersteps after migrations are compared with.
 #[derive(Clone, Debug)]
 enum Basis {
-    Simulated(SimulatedGains),
+    Simulated(Box<SimulatedGains>),
     Measured(MeasuredGains),
 }
 
@@ -419,7 +419,7 @@ impl GainReading {
             basis: if rules.is_measured {
                 Basis::Measured(MeasuredGains::new(run))
             } else {
-                Basis::Simulated(SimulatedGains::new(rules, has_baseline))
+                Basis::Simulated(Box::new(SimulatedGains::new(rules, has_baseline)))
             },
         }
     }

@@ -330,3 +330,37 @@ fn the_record_of_a_run_that_resumes_begins_with_its_first_superstep() {
     let fault = fault_of(&format!("{}{}", resuming(u64::MAX), line(&end())));
     assert!(fault.contains("with which no run begins"), "{fault}");
 }
+
+#[test]
+fn a_superstep_is_read_alike_however_its_line_begins() {
+    let superstep = Event::Superstep(Superstep {
+        index: 0,
+        started: Instant::new(1.0).unwrap(),
+        ended: Instant::new(2.0).unwrap(),
+        slowest: Rank(1),
+        computation: Seconds::new(0.1).unwrap(),
+        mean: None,
+        took: None,
+        messages: 7,
+        notes: Notes::default(),
+    });
+    let folder = write(&[run(), superstep.clone(), end_after(1)], true);
+    let path = folder.path().join("events.jsonl");
+    let written = fs::read_to_string(&path).unwrap();
+    let (begin, other) = (
+        r#"{"event":"superstep","index":0,"#,
+        r#"{"index":0, "event":"superstep","#,
+    );
+    assert!(written.contains(begin), "{written}");
+    for text in [written.clone(), written.replace(begin, other)] {
+        fs::write(&path, text).unwrap();
+        let mut seen = Vec::new();
+        scan(folder.path(), |_| true, |event| seen.push(event)).unwrap();
+        assert_eq!(seen, [run(), superstep.clone(), end_after(1)]);
+    }
+    // One that follows the end is refused as any other event is.
+    fs::write(&path, format!("{written}{}", line(&superstep))).unwrap();
+    let error = scan(folder.path(), |_| true, |_| ()).unwrap_err();
+    let said = "events.jsonl:4: the record goes on after the end of the run";
+    assert!(error.to_string().contains(said), "{error}");
+}
