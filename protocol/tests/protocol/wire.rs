@@ -13,6 +13,8 @@ pub(crate) mod examples;
 mod hostile;
 mod pinned;
 
+use std::sync::Arc;
+
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;

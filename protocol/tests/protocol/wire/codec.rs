@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use model::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
