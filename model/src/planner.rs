@@ -533,7 +533,8 @@ fn snapshot_of(
     cost: MoveCost,
     assumptions: &PlanningAssumptions,
 ) -> Snapshot {
-    let (mut processors, mut loads) = (Vec::new(), Vec::new());
+    let number = sets.iter().map(|set| set.loads.len()).sum();
+    let (mut processors, mut loads) = (Vec::new(), Vec::with_capacity(number));
     let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
     let (mut links, mut external) = (Vec::new(), Vec::new());
     for set in sets {

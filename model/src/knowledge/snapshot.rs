@@ -72,10 +72,14 @@ impl Snapshot {
         let hosts = hosts_of(processors);
         let position = |host: HostId| hosts.binary_search_by_key(&host, |host| host.id).ok();
         loads.sort_by_key(|load| load.rank);
-        let (places, mut processes): (Vec<usize>, Vec<Load>) = loads
-            .into_iter()
-            .filter_map(|load| Some((position(load.host)?, load.sound())))
-            .unzip();
+        let number = loads.len();
+        let mut placed = (Vec::with_capacity(number), Vec::with_capacity(number));
+        placed.extend(
+            loads
+                .into_iter()
+                .filter_map(|load| Some((position(load.host)?, load.sound()))),
+        );
+        let (places, mut processes): (Vec<usize>, Vec<Load>) = placed;
         fill_in_idle(&mut processes);
         let mut lightest_first: Vec<usize> = (0..processes.len()).collect();
         lightest_first.sort_unstable_by(|one, other| lighter_first(&processes, *one, *other));
