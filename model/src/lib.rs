@@ -43,9 +43,8 @@ pub use knowledge::{
 };
 pub use paper::{
     Answer, Config, ConfigError, Digest, Entry, Evaluation, Heuristic, Memory, NotSelected,
-    Observation, Parameters, Potential, Potentials, ProcessHistory, ProcessTimes, Processors,
-    Reception, Refusal, Request, Selection, SenderSet, SetView, Situation, TieBreak, Times, merge,
-    select,
+    Observation, Parameters, Potential, ProcessHistory, ProcessTimes, Processors, Reception,
+    Refusal, Request, Selection, SenderSet, SetView, Situation, TieBreak, Times, merge, select,
 };
 pub use plan::{Alternative, Destination, DestinationChoice, Draft, GreedyRefine, Plan, Portfolio};
 pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};

@@ -10,7 +10,7 @@ mod selection;
 
 pub use destination::{Answer, Processors, Refusal, Request};
 pub use digest::{Digest, ProcessTimes, Times};
-pub use evaluation::{Evaluation, Potential, Potentials, SetView, Situation};
+pub use evaluation::{Evaluation, Potential, SetView, Situation};
 pub use history::{Memory, Observation, ProcessHistory, Reception};
 pub use parameters::{Config, ConfigError, Heuristic, Parameters, SenderSet, TieBreak};
 pub use selection::{Entry, NotSelected, Selection, merge, select};

@@ -665,7 +665,7 @@ impl Found {
             instructions: recorded.instructions,
             bytes: recorded.bytes,
             target: self.entry.target,
-            potentials: self.evaluation.potentials.to_vec(),
+            potentials: self.evaluation.potentials.clone(),
         }
     }
 }

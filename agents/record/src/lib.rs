@@ -757,7 +757,7 @@ impl Evaluation {
             instructions: report.instructions,
             bytes: report.bytes,
             target: report.entry.target,
-            potentials: report.evaluation.potentials.to_vec(),
+            potentials: report.evaluation.potentials.clone(),
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use bsp::units::Seconds;
 use bsp::{MemorySize, Rank, SetId};
-use serde::ser::SerializeSeq;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::rows::{Rows, append};
 use crate::bounded::non_negative;
 use crate::{Config, CostCoefficients, Entry, MoveCost, ProcessHistory};
 
@@ -70,77 +68,6 @@ impl Potential {
     pub fn total(&self) -> Seconds {
         self.computation + self.communication - self.migration
     }
-
-    /// Its numbers; of products, the bits in which they differ from those of their factors.
-    fn words(&self) -> [u64; 9] {
-        let (computation, communication) = self.products();
-        [
-            self.set.0.into(),
-            self.pattern_computation.to_bits(),
-            bits(self.prediction_computation),
-            self.set_index.to_bits(),
-            bits(self.computation) ^ bits(computation),
-            self.pattern_communication.to_bits(),
-            bits(self.prediction_communication),
-            bits(self.communication) ^ bits(communication),
-            bits(self.migration),
-        ]
-    }
-
-    /// The potential with these [`words`](Self::words).
-    fn of_words(words: [u64; 9]) -> Self {
-        let seconds = |bits| Seconds::new(f64::from_bits(bits)).expect("the bits of a time");
-        let [
-            set,
-            pattern_computation,
-            prediction_computation,
-            set_index,
-            computation,
-            pattern_communication,
-            prediction_communication,
-            communication,
-            migration,
-        ] = words;
-        let factors = Self {
-            set: SetId(u32::try_from(set).expect("the number of a Set")),
-            pattern_computation: f64::from_bits(pattern_computation),
-            prediction_computation: seconds(prediction_computation),
-            set_index: f64::from_bits(set_index),
-            computation: Seconds::ZERO,
-            pattern_communication: f64::from_bits(pattern_communication),
-            prediction_communication: seconds(prediction_communication),
-            communication: Seconds::ZERO,
-            migration: seconds(migration),
-        };
-        let products = factors.products();
-        Self {
-            computation: seconds(computation ^ bits(products.0)),
-            communication: seconds(communication ^ bits(products.1)),
-            ..factors
-        }
-    }
-
-    /// `Comp(i, j)` and `Comm(i, j)`, from their factors.
-    fn products(&self) -> (Seconds, Seconds) {
-        let predicted = self.prediction_computation.get();
-        let computation = self.pattern_computation * predicted * self.set_index;
-        let communication = self.pattern_communication * self.prediction_communication.get();
-        (
-            Seconds::bounded(computation),
-            Seconds::bounded(communication),
-        )
-    }
-}
-
-/// The potentials of one process, in little memory: a call holds those of all processes for all Sets.
-///
-/// A Set takes 6 bytes, and 8 for each number that is neither that of the Set before nor the product of others. Encoded as
-/// a list.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(from = "Vec<Potential>")]
-pub struct Potentials {
-    number: usize,
-    rows: Box<[u8]>,
 }
 
 /// The potentials of one process for every Set.
@@ -149,69 +76,10 @@ pub struct Evaluation {
     /// The Set in which the process runs.
     pub own: SetId,
     /// By [`SetId`].
-    pub potentials: Potentials,
+    pub potentials: Vec<Potential>,
     /// The cost of moving to another host of the own Set, which only a script orders, if the cost of moves is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Seconds>,
-}
-
-impl Potentials {
-    /// The number of potentials.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.number
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.number == 0
-    }
-
-    /// The potentials, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Potential> {
-        Rows::new(&self.rows).map(Potential::of_words)
-    }
-
-    /// The potentials as a list.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<Potential> {
-        let mut all = Vec::with_capacity(self.number);
-        all.extend(self.iter());
-        all
-    }
-}
-
-impl FromIterator<Potential> for Potentials {
-    fn from_iter<I: IntoIterator<Item = Potential>>(potentials: I) -> Self {
-        let (mut number, mut rows, mut before) = (0, Vec::new(), [0; 9]);
-        for potential in potentials {
-            let row = potential.words();
-            append(&mut rows, &before, &row);
-            before = row;
-            number += 1;
-        }
-        Self {
-            number,
-            rows: rows.into(),
-        }
-    }
-}
-
-impl From<Vec<Potential>> for Potentials {
-    fn from(potentials: Vec<Potential>) -> Self {
-        potentials.into_iter().collect()
-    }
-}
-
-impl Serialize for Potentials {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.number))?;
-        for potential in self.iter() {
-            list.serialize_element(&potential)?;
-        }
-        list.end()
-    }
 }
 
 impl Evaluation {
@@ -222,8 +90,7 @@ impl Evaluation {
     /// If there is no potential of `target`.
     #[must_use]
     pub fn cost(&self, target: SetId) -> Seconds {
-        let stated = self.potentials.iter().nth(target.index());
-        let stated = stated.expect("potentials of all Sets").migration;
+        let stated = self.potentials[target.index()].migration;
         let within = self.within.filter(|_| target == self.own);
         within.unwrap_or(stated)
     }
@@ -234,7 +101,7 @@ impl Evaluation {
     ///
     /// If there is no potential at all.
     #[must_use]
-    pub fn best(&self) -> Potential {
+    pub fn best(&self) -> &Potential {
         self.potentials
             .iter()
             .max_by_key(|potential| {
@@ -294,28 +161,24 @@ impl ProcessHistory {
     }
 
     fn potential(&self, set: SetId, set_index: f64, migration: Seconds) -> Potential {
-        let factors = Potential {
-            set,
-            pattern_computation: self.pattern_computation(),
-            prediction_computation: self.prediction_computation(),
-            set_index,
-            computation: Seconds::ZERO,
-            pattern_communication: self.pattern_communication(set),
-            prediction_communication: self.prediction_communication(set),
-            communication: Seconds::ZERO,
-            migration,
-        };
-        let (computation, communication) = factors.products();
+        let pattern_computation = self.pattern_computation();
+        let prediction_computation = self.prediction_computation();
+        let pattern_communication = self.pattern_communication(set);
+        let prediction_communication = self.prediction_communication(set);
         Potential {
-            computation,
-            communication,
-            ..factors
+            set,
+            pattern_computation,
+            prediction_computation,
+            set_index,
+            computation: Seconds::bounded(
+                pattern_computation * prediction_computation.get() * set_index,
+            ),
+            pattern_communication,
+            prediction_communication,
+            communication: Seconds::bounded(pattern_communication * prediction_communication.get()),
+            migration,
         }
     }
-}
-
-fn bits(time: Seconds) -> u64 {
-    time.get().to_bits()
 }
 
 /// Equation `ISET`: a Set's capacity over that of the process's own Set; 1 where that one is nothing.

@@ -99,7 +99,7 @@ fn report(rank: u32) -> Report {
         host: HOST,
         evaluation: model::Evaluation {
             own: SetId(0),
-            potentials: model::Potentials::default(),
+            potentials: Vec::new(),
             within: None,
         },
         entry,

@@ -220,7 +220,7 @@ proptest! {
         let sets = sets();
         let situation = Situation { own: SetId(own), image: IMAGE, sets: &sets, learned: None };
         let found = process.evaluate(&config, &situation);
-        let replayed = ProcessHistory::of_potentials(&found.potentials.to_vec());
+        let replayed = ProcessHistory::of_potentials(&found.potentials);
         let again = replayed.evaluate(&config, &situation);
         prop_assert_eq!(
             again.entry(Rank(3), &replayed),
@@ -248,43 +248,4 @@ fn a_move_inside_the_own_set_costs_what_has_been_learned_and_no_potential() {
     assert!((learned.cost(SetId(1)).get() - moving).abs() < 1e-12);
     assert_eq!(learned.cost(SetId(0)), stated.cost(SetId(0)));
     assert_eq!(learned.potentials, stated.potentials);
-}
-
-/// Any number of which a potential may be made, some of them the same for several Sets.
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        Just(0.0),
-        Just(1.0),
-        Just(0.1),
-        -1e3..1e3,
-        1e20..1e30,
-        0.0..1e-300
-    ]
-}
-
-proptest! {
-    #[test]
-    fn potentials_come_out_as_they_were(
-        all in prop::collection::vec((any::<u32>(), prop::array::uniform8(number())), 0..12),
-    ) {
-        let seconds = |value| Seconds::new(value).unwrap();
-        let potential = |(set, numbers): (u32, [f64; 8])| Potential {
-            set: SetId(set),
-            pattern_computation: numbers[0],
-            prediction_computation: seconds(numbers[1]),
-            set_index: numbers[2],
-            computation: seconds(numbers[3]),
-            pattern_communication: numbers[4],
-            prediction_communication: seconds(numbers[5]),
-            communication: seconds(numbers[6]),
-            migration: seconds(numbers[7]),
-        };
-        let all: Vec<Potential> = all.into_iter().map(potential).collect();
-        let potentials = Potentials::from(all.clone());
-        prop_assert_eq!(potentials.len(), all.len());
-        prop_assert_eq!(&potentials.to_vec(), &all);
-        let encoded = serde_json::to_string(&potentials).unwrap();
-        prop_assert_eq!(&encoded, &serde_json::to_string(&all).unwrap());
-        prop_assert_eq!(serde_json::from_str::<Potentials>(&encoded).unwrap(), potentials);
-    }
 }

@@ -1,6 +1,6 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
-use model::{Entry, Evaluation, Inventory, Potential, Potentials, ProcessTimes, Processor, Times};
+use model::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor, Times};
 use protocol::{Address, AgentMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
@@ -56,7 +56,7 @@ fn reports() -> [Message; 3] {
         host: HostId(0),
         evaluation: Evaluation {
             own: SetId(0),
-            potentials: Potentials::default(),
+            potentials: Vec::new(),
             within: None,
         },
         entry,
@@ -85,7 +85,7 @@ fn reports() -> [Message; 3] {
     let evaluated = Report {
         evaluation: Evaluation {
             own: SetId(0),
-            potentials: vec![potential; 65_537].into(),
+            potentials: vec![potential; 65_537],
             within: None,
         },
         ..report.clone()
