@@ -496,9 +496,9 @@ mod tests {
         check("{", None, "the plan is invalid: EOF");
         check("{}", None, "missing field `schema`; must be the output of");
         check(
-            &TEXT.replace("balance/2", "balance-sweep/1"),
+            &TEXT.replace("balance/1", "balance-sweep/1"),
             None,
-            "must be `migbsp.rebalance/`",
+            "must be `migbsp.rebalance/1`",
         );
         check(
             &TEXT.replace(r#"["0", "1"]"#, r#"["a", "1"]"#),
