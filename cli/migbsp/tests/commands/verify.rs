@@ -81,26 +81,6 @@ fn every_decision_of_shipped_experiments_is_decided_again() {
 }
 
 #[test]
-fn readings_of_the_papers_that_are_decided_are_read_and_others_are_refused() {
-    let folder = Folder::new();
-    recorded(&folder, "lbm.toml", &["scheduler.scenario=iii"]);
-    let path = folder.path().join("runs/lbm/iii/run.json");
-    let text = fs::read_to_string(&path).unwrap();
-    for (reading, code) in [("any-migrant", 0), ("computing-set", 4)] {
-        let key = format!("\"scheduler\": {{\n\"occupied_by\": \"{reading}\",");
-        let older = text.replacen("\"scheduler\": {", &key, 1);
-        assert_ne!(older, text);
-        fs::write(&path, older).unwrap();
-        let ended = folder.run(&["verify", "runs/lbm"]);
-        assert_eq!(ended.code, Some(code), "{ended:?}");
-        let refused = "invalid value `computing-set` for `scheduler.occupied_by`: this version decides as with \
-                       `any-migrant`";
-        assert_eq!(ended.stderr.contains(refused), code != 0, "{ended:?}");
-        assert!(!ended.stderr.contains("does not know"), "{ended:?}");
-    }
-}
-
-#[test]
 fn all_scenarios_are_verified_as_documented() {
     let folder = Folder::new();
     recorded(&folder, "lbm.toml", &[]);
