@@ -24,7 +24,7 @@ pub(super) const LONG: [&str; 4] = [
 pub(super) fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
     let up = [&["up"], up, &["--", "run", "heat.toml", "--format", "json"]].concat();
     let arguments = [&up[..], &LONG, run].concat();
-    let ended = UnderWay::start(&mut folder.command(&arguments)).ends_within(60);
+    let ended = UnderWay::start(&mut folder.command(&arguments)).ends_within(300);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     (serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
 }
@@ -183,7 +183,7 @@ fn a_run_goes_on_without_a_node_that_is_told_to_end_or_stands_still() {
         let up = UnderWay::start(&mut command);
         let nodes = begun(&up, &folder.path().join(kind));
         signal(nodes[1], kind);
-        let ended = up.ends_within(60);
+        let ended = up.ends_within(300);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(read(&folder, &outputs), read(&folder, "whole.json"));
         let lost: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -258,7 +258,7 @@ pub(super) fn three() -> Cluster {
 
 /// A command for the three nodes, which ends in time.
 pub(super) fn told(cluster: &Cluster, words: &[&str]) -> Ended {
-    UnderWay::start(&mut cluster.command("hosts", words)).ends_within(60)
+    UnderWay::start(&mut cluster.command("hosts", words)).ends_within(300)
 }
 
 /// The command that follows a job, and writes its record and its outputs there.
@@ -449,7 +449,7 @@ fn three_views_without_a_newer_checkpoint_end_the_run_with_all_that_was_lost() {
     let run = ["--", "run", "heat.toml", "--set", "checkpoint.first=100s"];
     let long = ["--set", "application.supersteps=900000"];
     let run = [&up[..], &later, &run, &long].concat();
-    let ended = UnderWay::start(&mut folder.command(&run)).ends_within(60);
+    let ended = UnderWay::start(&mut folder.command(&run)).ends_within(300);
     assert_eq!(ended.code, Some(5), "{ended:?}");
     for node in ["node-3", "node-4", "node-5", "node-6"] {
         assert!(ended.stderr.contains(node), "{ended:?}");
