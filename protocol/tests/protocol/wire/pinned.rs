@@ -231,7 +231,7 @@ fn findings() -> [Message; 3] {
         host: HostId(7),
         evaluation: Evaluation {
             own: SetId(1),
-            potentials: vec![potential].into(),
+            potentials: vec![potential],
             within: None,
         },
         entry: entry(),
