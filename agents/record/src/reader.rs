@@ -7,7 +7,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::str;
 
-use bsp::{HostId, Rank, SetId, check_name};
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Notes, Rank, SetId, check_name};
 use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -237,10 +238,10 @@ impl Events {
         let is_begun = self.last.is_some_and(|last| last != EventKind::End);
         let is_next_wanted = (is_begun && line.starts_with(SUPERSTEP)).then(|| wanted(next));
         if is_next_wanted == Some(true)
-            && let Ok(superstep) = serde_json::from_str::<Superstep>(line)
-            && superstep.index == index
+            && let Ok(superstep) = serde_json::from_str::<SuperstepLine>(line)
+            && (superstep.event, superstep.index) == (next.kind, index)
         {
-            let event = Event::Superstep(superstep);
+            let event = Event::Superstep(superstep.into());
             self.progress.follow(next)?;
             event.check_names(&self.progress)?;
             self.last = Some(next.kind);
@@ -269,6 +270,39 @@ impl fmt::Debug for Events {
             .debug_struct("Events")
             .field("path", &self.path)
             .finish_non_exhaustive()
+    }
+}
+
+/// A line with a superstep that has no key but those of this version: what other keys mean, its header says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuperstepLine {
+    event: EventKind,
+    index: u64,
+    started: Instant,
+    ended: Instant,
+    slowest: Rank,
+    computation: Seconds,
+    mean: Option<Seconds>,
+    took: Option<Seconds>,
+    messages: u64,
+    #[serde(default)]
+    notes: Notes,
+}
+
+impl From<SuperstepLine> for Superstep {
+    fn from(line: SuperstepLine) -> Self {
+        Self {
+            index: line.index,
+            started: line.started,
+            ended: line.ended,
+            slowest: line.slowest,
+            computation: line.computation,
+            mean: line.mean,
+            took: line.took,
+            messages: line.messages,
+            notes: line.notes,
+        }
     }
 }
 

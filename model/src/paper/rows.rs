@@ -1,7 +1,7 @@
 //! Rows of numbers, in little memory.
 //!
-//! The numbers of a process are often those of the superstep before, or of the Set before. So a row is kept as the bits in which
-//! it differs from the row before, without bytes that are zero. Nothing is lost: every number comes out with the same bits.
+//! The times of a process are often those of the superstep before. So a row is kept as the bits in which it differs from the row
+//! before, without bytes that are zero. Nothing is lost: every number comes out with the same bits.
 
 use std::ops::Range;
 

@@ -358,6 +358,15 @@ fn a_superstep_is_read_alike_however_its_line_begins() {
         scan(folder.path(), |_| true, |event| seen.push(event)).unwrap();
         assert_eq!(seen, [run(), superstep.clone(), end_after(1)]);
     }
+    // Keys that do not belong to a superstep are refused as in any other event.
+    for (key, said) in [
+        (r#""event":"call","#, "duplicate field `event`"),
+        (r#""rank":99,"#, "this run has 2, counted from 0"),
+    ] {
+        fs::write(&path, written.replacen(begin, &format!("{begin}{key}"), 1)).unwrap();
+        let error = scan(folder.path(), |_| true, |_| ()).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
     // One that follows the end is refused as any other event is.
     fs::write(&path, format!("{written}{}", line(&superstep))).unwrap();
     let error = scan(folder.path(), |_| true, |_| ()).unwrap_err();
