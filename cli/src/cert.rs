@@ -59,7 +59,7 @@ pub(crate) fn command() -> Command {
     )
     .example(
         "cert init --cluster lab",
-        "an authority for a cluster: docs/guide/cluster.md",
+        "an authority: docs/guide/cluster.md",
     )
 }
 
