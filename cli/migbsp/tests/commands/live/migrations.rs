@@ -52,11 +52,12 @@ fn states_of_two_kinds_move_and_moves_are_predicted() {
         assert_eq!(kind["each"].as_array().unwrap().len(), 8);
         // A probe goes before each move that is long, and the link is steady. What else runs here makes moves longer.
         assert!(kind["median_error"].as_f64() < Some(0.5), "{kind}");
-        // Bytes take what they take at the rate of the link, but for those that it has room for at once.
+        // Bytes take what they take at the rate of the link, but for those that have arrived when a busy receiver first looks
+        // at its clock: neither host knows of the time before it.
         for each in kind["each"].as_array().unwrap() {
             let number = |key: &str| each[key].as_f64().unwrap();
             let least = (number("bytes") - 4096.0) / 5.9e6;
-            assert!(least * 0.99 < number("frozen_seconds"), "{each}");
+            assert!(least * 0.9 < number("frozen_seconds"), "{each}");
         }
     }
     let estimators = result["estimators"].as_array().unwrap();
