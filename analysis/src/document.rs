@@ -265,7 +265,7 @@ impl Table {
     fn text(&self, layout: Layout) -> String {
         let (rows, rest) = self.shown(layout);
         let headers: Vec<&str> = self.headers.iter().map(String::as_str).collect();
-        let mut text = layout.reduced_table(&headers, rows.into_iter().cloned(), &self.dispensable);
+        let mut text = layout.table(&headers, rows.into_iter().cloned(), &self.dispensable);
         if !self.caption.is_empty() {
             text.insert_str(0, &format!("{}:\n\n", self.caption));
         }
@@ -352,7 +352,7 @@ pub(crate) fn push<R, W: Write>(
 /// # Errors
 ///
 /// If the writer fails, which a buffer in memory does not.
-pub(crate) fn csv<A: Published, R>(
+pub fn csv<A: Published, R>(
     provenance: &Provenance,
     rows: impl IntoIterator<Item = R>,
     columns: &Columns<'_, '_, R>,

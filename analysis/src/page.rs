@@ -60,7 +60,8 @@ body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--page); ma
 a { color: var(--link); }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid var(--line); text-align: left; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+div.scroll { overflow-x: auto; }
 tr.flagged { color: var(--muted); }
 tr.missed { background: var(--missed); }
 figure { margin: 1rem 0; overflow-x: auto; }

@@ -15,14 +15,9 @@ pub struct Layout {
 
 impl Layout {
     /// `headers` and `rows` as a table for people, without lines that a copy would carry along; numbers
-    /// stand to the right. Cells of a table that is too wide have several lines.
-    pub fn table(self, headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-        self.reduced_table(headers, rows, &[])
-    }
-
-    /// The same, but the columns `dispensable` of a table that is too wide are left out, one after another in
-    /// this order until it fits, and a line below it says so.
-    pub fn reduced_table(
+    /// stand to the right. The columns `dispensable` of a table that is too wide are left out, one after another in
+    /// this order until it fits, and a line below it says so; cells of one that is too wide even so have several lines.
+    pub(crate) fn table(
         self,
         headers: &[&str],
         rows: impl IntoIterator<Item = Vec<String>>,
@@ -343,13 +338,13 @@ mod tests {
     #[test]
     fn numbers_stand_to_the_right_and_words_to_the_left() {
         let expected = " host    n  share\n a-1     1   +5 %\n b     100\n";
-        assert_eq!(Layout::default().table(&HEADERS, rows()), expected);
-        assert_eq!(narrow(17).table(&HEADERS, rows()), expected);
+        assert_eq!(Layout::default().table(&HEADERS, rows(), &[]), expected);
+        assert_eq!(narrow(17).table(&HEADERS, rows(), &[]), expected);
     }
 
     #[test]
     fn columns_of_a_wide_table_are_left_out_in_their_order() {
-        let table = |width| narrow(width).reduced_table(&HEADERS, rows(), &[1, 2]);
+        let table = |width| narrow(width).table(&HEADERS, rows(), &[1, 2]);
         assert!(table(17).ends_with(" b     100\n"), "{}", table(17));
         let without = " host  share\n a-1    +5 %\n b\n\n(left out for\na narrow\nterminal: n)\n";
         assert_eq!(table(14), without);
@@ -359,7 +354,7 @@ mod tests {
     #[test]
     fn cells_of_a_wide_table_have_several_lines() {
         let long = vec![vec!["a".to_owned(), "one two three four five".to_owned()]];
-        let text = narrow(16).table(&["", "words"], long);
+        let text = narrow(16).table(&["", "words"], long, &[]);
         assert!(text.lines().all(|line| line.len() <= 16), "{text}");
         assert!(2 < text.lines().count(), "{text}");
     }

@@ -94,12 +94,8 @@ pub(crate) fn checkpointing(
     manifest: &Manifest,
     folder: &Path,
 ) -> Result<Option<Checkpointing>, Fault> {
-    let node = match &manifest.configuration["checkpoint"] {
-        // Records of older versions have no such section.
-        Value::Null => return Ok(None),
-        section => Node::deserialize(section)
-            .map_err(|error| Fault::new(None, "checkpoint", error.to_string()))?,
-    };
+    let node = Node::deserialize(&manifest.configuration["checkpoint"])
+        .map_err(|error| Fault::new(None, "checkpoint", error.to_string()))?;
     let section = ("checkpoint", &node);
     let section = adapted(folder, section, CheckpointSection::of, |section| {
         tree_of(section)

@@ -39,16 +39,6 @@ pub struct Manifest {
     pub configuration: serde_json::Value,
     #[serde(default)]
     measured: bool,
-    #[serde(default)]
-    results: Results,
-}
-
-/// As much of the results as is needed.
-#[derive(Clone, Debug, Default, Deserialize)]
-struct Results {
-    /// The builds of the nodes; none in a simulation.
-    #[serde(default)]
-    builds: Vec<serde_json::Value>,
 }
 
 /// The build that made a record, as its file says.
@@ -87,8 +77,7 @@ impl Manifest {
     /// Whether the times of the run were measured on real hosts.
     #[must_use]
     pub const fn is_measured(&self) -> bool {
-        // Records of earlier versions say it by the builds of the nodes, once they are complete.
-        self.measured || !self.results.builds.is_empty()
+        self.measured
     }
 
     /// The name of the policy.

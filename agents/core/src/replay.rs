@@ -854,7 +854,7 @@ struct Observations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Gap {
     /// There are no observations.
-    #[error("it does not say what was observed; the record was made by an earlier version")]
+    #[error("it does not say what was observed")]
     Version,
     /// The observations of a Set are missing or incomplete.
     #[error("not all Sets say what they have, and how far it is to the others")]

@@ -326,9 +326,7 @@ pub struct Run {
     pub sets: Vec<String>,
     /// Names of the hosts, by host.
     pub hosts: Vec<String>,
-    /// The Sets of the hosts, in their order: a Set, and the number of consecutive hosts of it. Earlier versions do not say
-    /// it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The Sets of the hosts, in their order: a Set, and the number of consecutive hosts of it.
     pub members: Vec<(SetId, u32)>,
     /// The host where every process starts: its name, by rank.
     pub placement: Vec<String>,

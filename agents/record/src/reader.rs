@@ -387,7 +387,7 @@ fn run(line: &str) -> Result<Run, String> {
     }
 }
 
-/// Checks that the Sets of the hosts, if the record says them, are those of all hosts.
+/// Checks that the Sets of the hosts are those of all hosts.
 fn members(run: &Run) -> Result<(), String> {
     let unknown = |(set, _): &&(SetId, u32)| run.sets.len() <= set.index();
     if let Some((set, _)) = run.members.iter().find(unknown) {
@@ -400,7 +400,7 @@ fn members(run: &Run) -> Result<(), String> {
     let counts = run.members.iter().map(|(_, hosts)| u64::from(*hosts));
     let counted: u64 = counts.sum();
     let hosts = run.hosts.len();
-    if run.members.is_empty() || usize::try_from(counted) == Ok(hosts) {
+    if usize::try_from(counted) == Ok(hosts) {
         return Ok(());
     }
     Err(format!(

@@ -7,7 +7,7 @@ use record::{Evaluated, Event, Moved};
 use serde::Serialize;
 
 use crate::chart::{Lines, Scale, Series, Style};
-use crate::document::{Answer, Document, Table, csv_of_fields};
+use crate::document::{Answer, Document, Table, csv};
 use crate::text::{counted, data, maybe, rounded};
 
 /// The numbers of complete supersteps after which `moves` moves are made: three to eight supersteps apart, drawn from
@@ -187,19 +187,6 @@ struct Model {
     overlap: f64,
     /// Bytes per second of packing and unpacking; not set: no move was delayed by it.
     processing_rate: Option<f64>,
-}
-
-/// A row of the CSV.
-#[derive(Serialize)]
-struct Row<'a> {
-    kind: &'a str,
-    superstep: u64,
-    bytes: u64,
-    probe_seconds: Option<f64>,
-    predicted_seconds: f64,
-    frozen_seconds: f64,
-    added_seconds: Option<f64>,
-    error: f64,
 }
 
 impl Summary {
@@ -541,18 +528,25 @@ impl Answer for Report {
     /// One row per move.
     fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let rows = self.kinds.iter().flat_map(|kind| {
-            kind.each.iter().map(|one| Row {
-                kind: &kind.kind,
-                superstep: one.superstep,
-                bytes: one.bytes,
-                probe_seconds: one.probe_seconds,
-                predicted_seconds: one.predicted_seconds,
-                frozen_seconds: one.frozen_seconds,
-                added_seconds: one.added_seconds,
-                error: one.error,
-            })
+            let name = kind.kind.as_str();
+            kind.each.iter().map(move |one| (name, one))
         });
-        csv_of_fields::<Self, _>(provenance, rows)
+        csv::<Self, _>(
+            provenance,
+            rows,
+            &[
+                ("kind", &|(kind, _)| (*kind).into()),
+                ("superstep", &|(_, one)| one.superstep.into()),
+                ("bytes", &|(_, one)| one.bytes.into()),
+                ("probe_seconds", &|(_, one)| one.probe_seconds.into()),
+                ("predicted_seconds", &|(_, one)| {
+                    one.predicted_seconds.into()
+                }),
+                ("frozen_seconds", &|(_, one)| one.frozen_seconds.into()),
+                ("added_seconds", &|(_, one)| one.added_seconds.into()),
+                ("error", &|(_, one)| one.error.into()),
+            ],
+        )
     }
 }
 

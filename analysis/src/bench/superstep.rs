@@ -7,7 +7,7 @@ use model::median;
 use record::Event;
 use serde::Serialize;
 
-use crate::document::{Answer, Document, Table, csv_of_fields};
+use crate::document::{Answer, Document, Table, csv};
 use crate::text::{counted, data, duration, rounded};
 
 /// Rounds of supersteps: all numbers of words from none to the most, and one computation.
@@ -282,18 +282,6 @@ struct Relation {
     fitted_seconds: Option<f64>,
 }
 
-/// A row of the CSV.
-#[derive(Serialize)]
-struct Row<'a> {
-    /// Not set for all processes together.
-    set: Option<&'a str>,
-    other_set: Option<&'a str>,
-    processes: u32,
-    words: u32,
-    seconds: f64,
-    fitted_seconds: Option<f64>,
-}
-
 impl Measured {
     /// What `samples` of `processes` say, where a process computes at `rate`.
     fn new(processes: u32, samples: &Samples, rate: Option<f64>) -> Self {
@@ -423,17 +411,26 @@ impl Answer for Report {
             (sets, 2, &pair.measured)
         });
         let rows = std::iter::once(all).chain(pairs);
-        let rows = rows.flat_map(|([set, other_set], processes, measured)| {
-            measured.each.iter().map(move |relation| Row {
-                set,
-                other_set,
-                processes,
-                words: relation.words,
-                seconds: relation.seconds,
-                fitted_seconds: relation.fitted_seconds,
-            })
+        let rows = rows.flat_map(|(sets, processes, measured)| {
+            measured
+                .each
+                .iter()
+                .map(move |relation| (sets, processes, relation))
         });
-        csv_of_fields::<Self, _>(provenance, rows)
+        csv::<Self, _>(
+            provenance,
+            rows,
+            &[
+                ("set", &|(sets, ..)| sets[0].into()),
+                ("other_set", &|(sets, ..)| sets[1].into()),
+                ("processes", &|(_, processes, _)| (*processes).into()),
+                ("words", &|(.., relation)| relation.words.into()),
+                ("seconds", &|(.., relation)| relation.seconds.into()),
+                ("fitted_seconds", &|(.., relation)| {
+                    relation.fitted_seconds.into()
+                }),
+            ],
+        )
     }
 }
 

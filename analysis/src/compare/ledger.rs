@@ -268,8 +268,7 @@ pub(crate) struct Name {
     pub(crate) digest: String,
     /// The experiment, as it was named.
     pub(crate) experiment: String,
-    /// Whether its result depends on the seed; earlier versions did not write that.
-    #[serde(default)]
+    /// Whether its result depends on the seed.
     pub(crate) draws: bool,
     /// Label of the policy.
     pub(crate) policy: String,

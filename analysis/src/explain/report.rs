@@ -593,7 +593,7 @@ fn alternatives(assessment: &AssessmentReport) -> Table {
         rounded(assessment.present_seconds, 4),
         rounded(0.0, 4),
         "0".to_owned(),
-        measured(assessment),
+        format!("measured {}", rounded(assessment.measured_seconds, 4)),
     ]];
     let chosen = match assessment.verdict {
         "admitted" => "chosen",
@@ -610,14 +610,6 @@ fn alternatives(assessment: &AssessmentReport) -> Table {
     }));
     let table = Table::new(headers, rows).captioned("Plans that were compared (seconds)");
     table.dispensing(&[2])
-}
-
-/// What supersteps took in the present placement; records of earlier versions do not say it.
-fn measured(assessment: &AssessmentReport) -> String {
-    if assessment.measured_seconds <= 0.0 {
-        return String::new();
-    }
-    format!("measured {}", rounded(assessment.measured_seconds, 4))
 }
 
 /// Number of rows of a list that are shown.

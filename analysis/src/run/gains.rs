@@ -78,10 +78,7 @@ pub(crate) enum PaybackVerdict {
 
 impl PaybackVerdict {
     /// That of migrations which have paid after some supersteps, or have not.
-    const fn of<T>(paid: Option<T>) -> Self
-    where
-        T: Copy,
-    {
+    const fn of(paid: Option<usize>) -> Self {
         match paid {
             Some(_) => Self::Paid,
             None => Self::NotPaid,
@@ -238,11 +235,6 @@ impl Pace {
         Self { rounds }
     }
 
-    /// Number of rounds.
-    const fn number(&self) -> usize {
-        self.rounds.len()
-    }
-
     /// Median seconds of a superstep; `None` without rounds.
     fn median(&self) -> Option<f64> {
         median(self.rounds.clone())
@@ -289,8 +281,10 @@ const ROUNDS_MIN: usize = 6;
 /// negative.
 #[derive(Clone, Debug, Default)]
 struct Amortisation {
+    /// Savings less costs so far.
     net: f64,
     supersteps: usize,
+    /// Number of supersteps after which the migrations had paid for themselves; `None`: they have not.
     paid_after: Option<usize>,
 }
 
@@ -309,16 +303,6 @@ impl Amortisation {
         } else {
             self.paid_after.get_or_insert(self.supersteps);
         }
-    }
-
-    /// Savings less costs so far.
-    const fn net(&self) -> f64 {
-        self.net
-    }
-
-    /// Number of supersteps after which the migrations had paid for themselves; `None`: they have not.
-    const fn paid_after(&self) -> Option<usize> {
-        self.paid_after
     }
 }
 
@@ -466,7 +450,7 @@ impl GainReading {
 }
 
 /// What migrations gained in a simulation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct SimulatedGains {
     migrant_pays: bool,
     has_baseline: bool,
@@ -511,17 +495,7 @@ impl SimulatedGains {
         Self {
             migrant_pays: rules.migrant_pays,
             has_baseline,
-            supersteps: 0,
-            compared: 0,
-            called: 0,
-            since_call: Both::default(),
-            has_moved: false,
-            before: None,
-            since_move: Both::default(),
-            charged: None,
-            amortisation: Amortisation::default(),
-            open: None,
-            paybacks: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -589,7 +563,7 @@ impl SimulatedGains {
             return None;
         }
         // Savings before the first migration are not its own.
-        let paid_after = self.amortisation.paid_after();
+        let paid_after = self.amortisation.paid_after;
         let paid_after = paid_after.map(|paid| paid.saturating_sub(moves.begin).max(1));
         let (paid_after, paid_by) = moves.paid(paid_after);
         Some(Balance {
@@ -601,7 +575,7 @@ impl SimulatedGains {
             otherwise_seconds: Some(self.since_move.alone.mean()?),
             cost_seconds: moves.cost,
             predicted_seconds: moves.predicted,
-            net_seconds: Some(self.amortisation.net()),
+            net_seconds: Some(self.amortisation.net),
             paid_after,
             paid_by,
             rounds_before: None,
@@ -674,9 +648,9 @@ impl OpenPayback {
             cost_seconds: self.cost,
             saved_seconds: self.saved,
             supersteps: self.amortisation.supersteps,
-            paid_after: self.amortisation.paid_after(),
+            paid_after: self.amortisation.paid_after,
             next_move,
-            verdict: PaybackVerdict::of(self.amortisation.paid_after()),
+            verdict: PaybackVerdict::of(self.amortisation.paid_after),
             is_measured: false,
         })
     }
@@ -776,14 +750,14 @@ impl MeasuredGains {
         let after_seconds = after.median()?;
         let saved = self.saved(index..index + 1, before_seconds);
         let differs = before.differs_from(&after);
-        let paid_after = saved.paid_after().filter(|_| differs);
+        let paid_after = saved.paid_after.filter(|_| differs);
         Some(Payback {
             against: Against::Before,
             before_seconds,
             after_seconds,
             otherwise_seconds: before_seconds,
             cost_seconds: cost,
-            saved_seconds: saved.net() + cost,
+            saved_seconds: saved.net + cost,
             supersteps: self.pieces[index + 1].all.number,
             paid_after,
             next_move: next.map(|(_, superstep, _)| *superstep),
@@ -807,7 +781,7 @@ impl MeasuredGains {
         let is_told = before.differs_from(&after);
         let pace = before.median().filter(|_| is_told);
         let saved = pace.map(|before| self.saved(0..self.moving.len(), before));
-        let (paid_after, paid_by) = moves.paid(saved.as_ref().and_then(Amortisation::paid_after));
+        let (paid_after, paid_by) = moves.paid(saved.as_ref().and_then(|saved| saved.paid_after));
         Some(Balance {
             against: Against::Before,
             migrations: moves.migrations,
@@ -817,11 +791,11 @@ impl MeasuredGains {
             otherwise_seconds: before.median(),
             cost_seconds: moves.cost,
             predicted_seconds: moves.predicted,
-            net_seconds: saved.as_ref().map(Amortisation::net),
+            net_seconds: saved.as_ref().map(|saved| saved.net),
             paid_after,
             paid_by,
-            rounds_before: Some(before.number()),
-            rounds_after: Some(after.number()),
+            rounds_before: Some(before.rounds.len()),
+            rounds_after: Some(after.rounds.len()),
             verdict: if is_told {
                 PaybackVerdict::of(paid_after)
             } else {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::numbers::position;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use maud::{Markup, PreEscaped, html};
+use maud::{PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 use settings::{Node, list, nearest};
@@ -317,12 +317,7 @@ pub fn planned(plan: &Plan, subjects: &[Subject]) -> Document {
         counted(runs, "run"),
         factors(grid, plan.policies.len())
     ));
-    let row = |parameter: &Parameter| vec![parameter.key().to_owned(), parameter.list()];
-    let mut rows = vec![vec!["experiment".to_owned(), grid.experiments.join(", ")]];
-    rows.extend(grid.parameters.iter().map(row));
-    rows.push(vec!["policy".to_owned(), plan.policies.join(", ")]);
-    rows.push(vec!["seed".to_owned(), seeds(&grid.seeds)]);
-    document.table(Table::new(["parameter", "values"], rows));
+    document.table(plan_table(plan, []));
     let still = subjects.iter().filter(|subject| !subject.draws).count();
     if 0 < still && 1 < grid.seeds.len() {
         let what = counted(still, "combination");
@@ -335,8 +330,29 @@ pub fn planned(plan: &Plan, subjects: &[Subject]) -> Document {
     document
 }
 
-impl Answer for Report {
-    fn document(&self) -> Document {
+/// What a sweep goes through, and these further rows.
+fn plan_table<'a>(plan: &'a Plan, others: impl IntoIterator<Item = (&'a str, String)>) -> Table {
+    let grid = &plan.grid;
+    let mut rows = vec![("experiment", grid.experiments.join(", "))];
+    rows.extend(
+        grid.parameters
+            .iter()
+            .map(|parameter| (parameter.key(), parameter.list())),
+    );
+    rows.extend([
+        ("policy", plan.policies.join(", ")),
+        ("seed", seeds(&grid.seeds)),
+    ]);
+    rows.extend(others);
+    let cells = rows
+        .into_iter()
+        .map(|(name, values)| vec![name.to_owned(), values]);
+    Table::new(["parameter", "values"], cells)
+}
+
+impl Report {
+    /// By experiment, values and policy: means over the seeds, makespans in `unit`.
+    fn table(&self, unit: TimeUnit) -> Table {
         let varying: Vec<usize> = (0..self.parameters.len())
             .filter(|place| self.parameters[*place].varies())
             .collect();
@@ -347,7 +363,6 @@ impl Answer for Report {
         }
         headers.extend(varying.iter().map(|place| self.parameters[*place].key()));
         let first = headers.len();
-        let unit = TimeUnit::of(self.summaries.iter().filter_map(|summary| summary.seconds));
         headers.extend(["policy", "runs", unit.heading(), "±"]);
         if self.reference.is_some() {
             headers.extend(["gain", "gain, 95 %"]);
@@ -371,9 +386,20 @@ impl Answer for Report {
             row.extend(cells(self, summary, unit));
             row
         };
-        let table = Table::new(headers, self.summaries.iter().map(row)).dispensing(&dispensable);
+        Table::new(headers, self.summaries.iter().map(row)).dispensing(&dispensable)
+    }
+
+    /// The unit of its makespans.
+    fn unit(&self) -> TimeUnit {
+        TimeUnit::of(self.summaries.iter().filter_map(|summary| summary.seconds))
+    }
+}
+
+impl Answer for Report {
+    fn document(&self) -> Document {
+        let unit = self.unit();
         let mut document = Document::default();
-        document.table(table.cut(ROWS, |more| {
+        document.table(self.table(unit).cut(ROWS, |more| {
             format!("… {} more: --all shows them", counted(more, "row"))
         }));
         document.extend(best(self, unit).into_iter().flatten());
@@ -773,7 +799,21 @@ fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)>
 
 /// The page: what was run, charts over every parameter and every two of the first ones, and a table.
 pub fn page(swept: &Swept) -> String {
-    let report = Report::new(swept);
+    let (plan, report) = (&swept.plan, Report::new(swept));
+    let runs = [
+        plan.grid.shard.map(|shard| ("shard", shard.to_string())),
+        Some(("runs", format!("{} of {}", swept.runs(), plan.runs))),
+        Some((
+            "program",
+            format!("{}, build {}", swept.version, swept.build),
+        )),
+    ];
+    let unit = report.unit();
+    let mut answer = Document::default();
+    answer.table(report.table(unit).cut(PAGE_ROWS, |more| {
+        format!("{} more are in runs.csv.", counted(more, "row"))
+    }));
+    answer.extend(best(&report, unit).into_iter().flatten());
     let headings = [
         Heading::new("sweep", "Sweep"),
         Heading::new("charts", "Charts"),
@@ -782,13 +822,13 @@ pub fn page(swept: &Swept) -> String {
     let [sweep, charts, results] = &headings;
     let sections = html! {
         (sweep)
-        (plan_table(swept))
+        (plan_table(plan, runs.into_iter().flatten()).page())
         (charts)
         @for svg in all_charts(swept) { figure { (PreEscaped(svg)) } }
         (results)
-        (results_table(&report))
+        (answer.page())
     };
-    let title = format!("Sweep of {}", swept.plan.grid.experiments.join(", "));
+    let title = format!("Sweep of {}", plan.grid.experiments.join(", "));
     page_of(&title, PREFACE, &headings, &sections)
 }
 
@@ -805,70 +845,6 @@ fn all_charts(swept: &Swept) -> Vec<String> {
         .chain(pairs)
         .map(|over| chart(swept, &over))
         .collect()
-}
-
-fn plan_table(swept: &Swept) -> Markup {
-    let (plan, grid) = (&swept.plan, &swept.plan.grid);
-    html! {
-        table {
-            tr { th { "parameter" } th { "values" } }
-            tr { td { "experiment" } td { (grid.experiments.join(", ")) } }
-            @for parameter in &grid.parameters {
-                tr { td { (parameter.key()) } td { (parameter.list()) } }
-            }
-            tr { td { "policy" } td { (plan.policies.join(", ")) } }
-            tr { td { "seed" } td { (seeds(&grid.seeds)) } }
-            @if let Some(shard) = grid.shard { tr { td { "shard" } td { (shard) } } }
-            tr { td { "runs" } td { (swept.runs()) " of " (plan.runs) } }
-            tr { td { "program" } td { (swept.version) ", build " code { (swept.build) } } }
-        }
-    }
-}
-
-fn results_table(report: &Report) -> Markup {
-    let varying: Vec<usize> = (0..report.parameters.len())
-        .filter(|place| report.parameters[*place].varies())
-        .collect();
-    let has_files = 1 < report.experiments.len();
-    let has_failures = !report.failures.is_empty();
-    let shown_rows = &report.summaries[..report.summaries.len().min(PAGE_ROWS)];
-    let row = |summary: &SweptSummary| {
-        html! {
-            tr {
-                @if has_files { td { (summary.experiment) } }
-                @for place in &varying { td { (shown(&summary.values[*place])) } }
-                td { (summary.policy) }
-                td.number { (summary.runs) }
-                td.number { @if let Some(seconds) = summary.seconds { (rounded(seconds, 3)) } }
-                td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
-                td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
-                td.number { @if let Some(calls) = summary.calls { (rounded(calls, 1)) } }
-                td.number { @if let Some(moves) = summary.migrations { (rounded(moves, 1)) } }
-                td.number { @if let Some(overhead) = summary.overhead { (unbroken(overhead)) } }
-                @if has_failures { td { (failed_of(summary.failed, summary.runs)) } }
-            }
-        }
-    };
-    html! {
-        table {
-            tr {
-                @if has_files { th { "experiment" } }
-                @for place in &varying { th { (report.parameters[*place].key()) } }
-                th { "policy" } th { "runs" } th { "seconds" } th { "±" } th { "gain" } th { "calls" }
-                th { "moves" } th { "in calls" }
-                @if has_failures { th { "error" } }
-            }
-            @for summary in shown_rows { (row(summary)) }
-        }
-        @if shown_rows.len() < report.summaries.len() {
-            p { (report.summaries.len() - shown_rows.len()) " more rows are in runs.csv." }
-        }
-    }
-}
-
-/// A percentage, number and sign in one line.
-fn unbroken(part: f64) -> String {
-    percent(part).replace(' ', "\u{a0}")
 }
 
 const PREFACE: &str = "Every combination of values under every policy. Makespans are means over the seeds of experiments \

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use analysis::text::{Layout, age, rounded};
+use analysis::document::{Answer, Document, Part, Table, csv};
+use analysis::text::{age, rounded};
 use clap::Args;
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::{Failure, Provenance, Published};
 use hosts::{Bandwidth, CheckedNode, NodeCheck, bandwidths, check};
 use indicatif::ProgressBar;
 use machines::JobError;
@@ -20,7 +21,7 @@ use crate::commands::laws;
 use crate::failure::CommandFailure;
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{CHECK_ABOUT, CHECK_HELP};
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format};
 use crate::progress;
 
 /// Arguments of `check`.
@@ -113,11 +114,7 @@ pub(crate) fn show(
         };
         report.add_bandwidths(&members, found);
     }
-    match arguments.format {
-        Format::Table => print_text(true, |layout| report.text(layout))?,
-        Format::Json => print_json(&provenance, &report)?,
-        Format::Csv => print(&report.csv(&provenance)?)?,
-    }
+    output::show(&report, (arguments.format, true), || Ok(provenance))?;
     let problem = match &report.problems[..] {
         [] => return Ok(()),
         [problem] => problem.clone(),
@@ -333,8 +330,35 @@ impl Report {
         }
     }
 
-    /// The report for people.
-    fn text(&self, layout: Layout) -> String {
+    /// The bandwidths, the least first, if they were asked for.
+    fn bandwidths(&self) -> Option<Table> {
+        let ways = self.ways.iter();
+        let ways = ways.filter_map(|way| Some((way.bandwidth_bytes_per_second?, way)));
+        let mut ways: Vec<(f64, &WayRow)> = ways.collect();
+        ways.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let ((least, _), (most, _)) = (ways.first()?, ways.last()?);
+        let shown = |rate: f64| rounded(rate / 1e6, 2);
+        let caption = format!(
+            "bandwidths of {} to {} MB/s; the slowest ways",
+            shown(*least),
+            shown(*most)
+        );
+        let rows = ways.iter().take(SLOWEST).map(|(rate, way)| {
+            let time = way.round_trip_seconds.map(|time| rounded(time * 1e3, 3));
+            vec![
+                way.from.clone(),
+                way.to.clone(),
+                shown(*rate),
+                time.unwrap_or_else(|| "-".to_owned()),
+            ]
+        });
+        let table = Table::new(["from", "to", "MB/s", "round trip, ms"], rows);
+        Some(table.captioned(caption))
+    }
+}
+
+impl Answer for Report {
+    fn document(&self) -> Document {
         let headers = [
             "node",
             "Set",
@@ -363,14 +387,15 @@ impl Report {
                 format!("{} of {others}", row.reached),
             ]
         });
-        let mut text = layout.reduced_table(&headers, rows, &[3, 2, 1]);
+        let mut document = Document::default();
+        document.table(Table::new(headers, rows).dispensing(&[3, 2, 1]));
         let times = self.ways.iter().filter_map(|way| way.round_trip_seconds);
         let mut times: Vec<f64> = times.collect();
         times.sort_by(f64::total_cmp);
         if let (Some(least), Some(most)) = (times.first(), times.last()) {
             let sizes = self.ways.iter().filter_map(|way| way.datagram_bytes);
-            text.push_str(&format!(
-                "\n{} of {} ways between nodes: round trips of {} to {} ms, datagrams of {} bytes or more\n",
+            document.say(format!(
+                "{} of {} ways between nodes: round trips of {} to {} ms, datagrams of {} bytes or more",
                 times.len(),
                 self.ways.len(),
                 rounded(least * 1e3, 3),
@@ -378,77 +403,34 @@ impl Report {
                 sizes.min().unwrap_or_default()
             ));
         }
-        text.push_str(&self.bandwidth_text(layout));
-        if let Some(ending) = &self.ending {
-            text.push_str(&format!("\n{ending}\n"));
+        document.extend(self.bandwidths().map(Part::Table));
+        for line in self.ending.iter().chain(&self.problems) {
+            document.say(line);
         }
-        for problem in &self.problems {
-            text.push_str(&format!("\n{problem}\n"));
-        }
-        text
-    }
-
-    /// The bandwidths, the least first, if they were asked for.
-    fn bandwidth_text(&self, layout: Layout) -> String {
-        let ways = self.ways.iter();
-        let ways = ways.filter_map(|way| Some((way.bandwidth_bytes_per_second?, way)));
-        let mut ways: Vec<(f64, &WayRow)> = ways.collect();
-        ways.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let (Some((least, _)), Some((most, _))) = (ways.first(), ways.last()) else {
-            return String::new();
-        };
-        let shown = |rate: f64| rounded(rate / 1e6, 2);
-        let mut text = format!(
-            "\nbandwidths of {} to {} MB/s; the slowest ways:\n",
-            shown(*least),
-            shown(*most)
-        );
-        let rows = ways.iter().take(SLOWEST).map(|(rate, way)| {
-            let time = way.round_trip_seconds.map(|time| rounded(time * 1e3, 3));
-            vec![
-                way.from.clone(),
-                way.to.clone(),
-                shown(*rate),
-                time.unwrap_or_else(|| "-".to_owned()),
-            ]
-        });
-        text.push_str(&layout.table(&["from", "to", "MB/s", "round trip, ms"], rows));
-        text
+        document
     }
 
     /// The ways as rows, one for each, with the certificate of the node that has connected.
-    ///
-    /// # Errors
-    ///
-    /// If a row has not as many values as there are columns.
     fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let header = [
-            "from",
-            "to",
-            "round_trip_seconds",
-            "datagram_bytes",
-            "bandwidth_bytes_per_second",
-            "from_certificate_not_after",
-            "problem",
-        ];
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
-        for way in &self.ways {
-            let time = way.round_trip_seconds;
+        let certificate = |way: &WayRow| {
             let from = self.nodes.iter().find(|node| node.name == way.from);
-            table.push([
-                way.from.clone(),
-                way.to.clone(),
-                time.map_or_else(String::new, |time| time.to_string()),
-                way.datagram_bytes
-                    .map_or_else(String::new, |bytes| bytes.to_string()),
-                way.bandwidth_bytes_per_second
-                    .map_or_else(String::new, |rate| rate.to_string()),
-                from.and_then(|node| node.certificate_not_after.clone())
-                    .unwrap_or_default(),
-                way.problem.clone().unwrap_or_default(),
-            ])?;
-        }
-        table.text()
+            from.and_then(|node| node.certificate_not_after.as_deref())
+        };
+        csv::<Self, _>(
+            provenance,
+            &self.ways,
+            &[
+                ("from", &|way| way.from.as_str().into()),
+                ("to", &|way| way.to.as_str().into()),
+                ("round_trip_seconds", &|way| way.round_trip_seconds.into()),
+                ("datagram_bytes", &|way| way.datagram_bytes.into()),
+                ("bandwidth_bytes_per_second", &|way| {
+                    way.bandwidth_bytes_per_second.into()
+                }),
+                ("from_certificate_not_after", &|way| certificate(way).into()),
+                ("problem", &|way| way.problem.as_deref().into()),
+            ],
+        )
     }
 }
 

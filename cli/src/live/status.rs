@@ -6,13 +6,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use analysis::text::{Layout, age, counted, data, rounded};
+use analysis::document::{Answer, Document, Table, csv};
+use analysis::text::{age, counted, data, rounded};
 use bsp::numbers::real;
 use bsp::units::Seconds;
 use bsp::{Note, Notes};
 use clap::Args;
 use console::Term;
-use experiments::{CsvTable, Failure, Provenance, Published, Registry};
+use experiments::{Failure, Provenance, Published, Registry};
 use hosts::{NodeAnswer, inquire};
 use machines::JobError;
 use protocol::identity::{Certificate, Name, Validity, date, ending};
@@ -25,7 +26,7 @@ use crate::failure::CommandFailure;
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::STATUS_HELP;
 use crate::live::links::positive_time;
-use crate::output::{Format, print, print_json, print_text};
+use crate::output::{self, Format, print_json, print_text};
 use crate::signals::TerminationSignal;
 
 /// Arguments of `status`.
@@ -79,11 +80,7 @@ pub(crate) fn show(
         .collect();
     let silent = nodes.iter().filter(|row| row.problem.is_some()).count();
     let report = Report::new((provenance.build(), &own), nodes);
-    match arguments.format {
-        Format::Table => print_text(true, |layout| text(&report, layout))?,
-        Format::Json => print_json(&provenance, &report)?,
-        Format::Csv => print(&csv(&report, &provenance)?)?,
-    }
+    output::show(&report, (arguments.format, true), || Ok(provenance))?;
     if silent == 0 {
         return Ok(());
     }
@@ -385,77 +382,114 @@ impl AbandonedRow {
     }
 }
 
-/// The report for people.
-fn text(report: &Report, layout: Layout) -> String {
-    let headers = [
-        "node",
-        "Set",
-        "address",
-        "program",
-        "build",
-        "up",
-        "Minstr/s",
-        "processors",
-        "load",
-        "others",
-        "oldest",
-        "job of",
-        "superstep",
-        "processes",
-    ];
-    let shown = |value: Option<String>| value.unwrap_or_default();
-    let rows = report.nodes.iter().map(|row| {
-        let program = row.build.as_ref();
-        let program = program.map(|build| format!("{} {}", build.program(), build.version()));
-        vec![
-            row.name.clone(),
-            row.set.clone(),
-            row.address.clone(),
-            program.unwrap_or_else(|| "no answer".to_owned()),
-            shown(row.build.as_ref().map(Build::short)),
-            shown(row.up_seconds.map(age)),
-            shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
-            shown(row.processors.map(|count| count.to_string())),
-            shown(row.load_recent.map(|load| rounded(load, 2))),
-            shown(row.others.as_ref().map(|others| others.len().to_string())),
-            shown(row.oldest().map(|oldest| {
-                let OtherProcess {
-                    name,
-                    processor_seconds,
-                    ..
-                } = oldest;
-                format!("{name} {}", age(*processor_seconds))
-            })),
-            row.client.clone().unwrap_or_else(|| "-".to_owned()),
-            shown(row.superstep.map(|superstep| superstep.to_string())),
-            shown(row.processes.map(|count| count.to_string())),
-        ]
-    });
-    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 13, 2, 10, 9]);
-    for sentence in job_sentences(&report.nodes) {
-        text.push_str(&format!("\n{sentence}\n"));
-    }
-    if let Some(ending) = &report.ending {
-        text.push_str(&format!("\n{ending}\n"));
-    }
-    for row in &report.nodes {
-        if let Some(problem) = &row.problem {
-            text.push_str(&format!("\n{}: {problem}\n", row.name));
+impl Answer for Report {
+    fn document(&self) -> Document {
+        let headers = [
+            "node",
+            "Set",
+            "address",
+            "program",
+            "build",
+            "up",
+            "Minstr/s",
+            "processors",
+            "load",
+            "others",
+            "oldest",
+            "job of",
+            "superstep",
+            "processes",
+        ];
+        let shown = |value: Option<String>| value.unwrap_or_default();
+        let rows = self.nodes.iter().map(|row| {
+            let program = row.build.as_ref();
+            let program = program.map(|build| format!("{} {}", build.program(), build.version()));
+            vec![
+                row.name.clone(),
+                row.set.clone(),
+                row.address.clone(),
+                program.unwrap_or_else(|| "no answer".to_owned()),
+                shown(row.build.as_ref().map(Build::short)),
+                shown(row.up_seconds.map(age)),
+                shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
+                shown(row.processors.map(|count| count.to_string())),
+                shown(row.load_recent.map(|load| rounded(load, 2))),
+                shown(row.others.as_ref().map(|others| others.len().to_string())),
+                shown(row.oldest().map(|oldest| {
+                    let OtherProcess {
+                        name,
+                        processor_seconds,
+                        ..
+                    } = oldest;
+                    format!("{name} {}", age(*processor_seconds))
+                })),
+                row.client.clone().unwrap_or_else(|| "-".to_owned()),
+                shown(row.superstep.map(|superstep| superstep.to_string())),
+                shown(row.processes.map(|count| count.to_string())),
+            ]
+        });
+        let mut document = Document::default();
+        document.table(Table::new(headers, rows).dispensing(&[6, 7, 8, 4, 3, 13, 2, 10, 9]));
+        for line in job_sentences(&self.nodes).iter().chain(&self.ending) {
+            document.say(line);
         }
-        if let Some(abandoned) = &row.abandoned {
-            text.push_str(&format!("\n{}: {}\n", row.name, abandoned.sentence()));
+        for row in &self.nodes {
+            if let Some(problem) = &row.problem {
+                document.say(format!("{}: {problem}", row.name));
+            }
+            if let Some(abandoned) = &row.abandoned {
+                document.say(format!("{}: {}", row.name, abandoned.sentence()));
+            }
+            let other = row.build.as_ref().filter(|build| **build != self.build);
+            if let Some(other) = other {
+                let own = &self.build;
+                let remedy =
+                    "`run` needs --allow-mixed-builds at both ends, or one build on all hosts";
+                document.say(format!(
+                    "{}: runs {other}, this client runs {own}: {remedy}",
+                    row.name
+                ));
+            }
         }
-        let other = row.build.as_ref().filter(|build| **build != report.build);
-        if let Some(other) = other {
-            let own = &report.build;
-            let remedy = "`run` needs --allow-mixed-builds at both ends, or one build on all hosts";
-            text.push_str(&format!(
-                "\n{}: runs {other}, this client runs {own}: {remedy}\n",
-                row.name
-            ));
-        }
+        document
     }
-    text
+
+    /// One row for each node.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let build = |row: &Row, part: fn(&Build) -> String| row.build.as_ref().map(part);
+        csv::<Self, _>(
+            provenance,
+            &self.nodes,
+            &[
+                ("name", &|row| row.name.as_str().into()),
+                ("set", &|row| row.set.as_str().into()),
+                ("address", &|row| row.address.as_str().into()),
+                ("program", &|row| {
+                    build(row, |build| build.program().to_owned()).into()
+                }),
+                ("version", &|row| {
+                    build(row, |build| build.version().to_owned()).into()
+                }),
+                ("build_sha256", &|row| build(row, Build::sha256).into()),
+                ("speed", &|row| row.speed.into()),
+                ("processors", &|row| row.processors.into()),
+                ("load", &|row| row.load.into()),
+                ("load_recent", &|row| row.load_recent.into()),
+                ("others", &|row| row.others.as_ref().map(Vec::len).into()),
+                ("oldest_name", &|row| {
+                    row.oldest().map(|oldest| oldest.name.as_str()).into()
+                }),
+                ("oldest_pid", &|row| {
+                    row.oldest().map(|oldest| oldest.pid).into()
+                }),
+                ("oldest_processor_seconds", &|row| {
+                    row.oldest().map(|oldest| oldest.processor_seconds).into()
+                }),
+                ("client", &|row| row.client.as_deref().into()),
+                ("problem", &|row| row.problem.as_deref().into()),
+            ],
+        )
+    }
 }
 
 /// What is said of jobs that no client leads: each once, with the nodes that say it.
@@ -509,61 +543,6 @@ fn missing<'a>(row: &'a Row, nodes: &[Row]) -> Vec<&'a str> {
     };
     let awaited = row.awaited.iter().map(String::as_str);
     awaited.filter(|name| !is_there(name)).collect()
-}
-
-/// The report as rows, one for each node.
-///
-/// # Errors
-///
-/// If a row has not as many values as there are columns.
-fn csv(report: &Report, provenance: &Provenance) -> Result<String, Failure> {
-    let header = [
-        "name",
-        "set",
-        "address",
-        "program",
-        "version",
-        "build_sha256",
-        "speed",
-        "processors",
-        "load",
-        "load_recent",
-        "others",
-        "oldest_name",
-        "oldest_pid",
-        "oldest_processor_seconds",
-        "client",
-        "problem",
-    ];
-    let mut table = CsvTable::with_header(Report::SCHEMA, provenance, header)?;
-    for row in &report.nodes {
-        let build = |part: fn(&Build) -> String| row.build.as_ref().map_or_else(String::new, part);
-        let oldest =
-            |part: fn(&OtherProcess) -> String| row.oldest().map_or_else(String::new, part);
-        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        table.push([
-            row.name.clone(),
-            row.set.clone(),
-            row.address.clone(),
-            build(|build| build.program().to_owned()),
-            build(|build| build.version().to_owned()),
-            build(Build::sha256),
-            number(row.speed),
-            row.processors
-                .map_or_else(String::new, |count| count.to_string()),
-            number(row.load),
-            number(row.load_recent),
-            row.others
-                .as_ref()
-                .map_or_else(String::new, |others| others.len().to_string()),
-            oldest(|oldest| oldest.name.clone()),
-            oldest(|oldest| oldest.pid.to_string()),
-            oldest(|oldest| oldest.processor_seconds.to_string()),
-            row.client.clone().unwrap_or_default(),
-            row.problem.clone().unwrap_or_default(),
-        ])?;
-    }
-    table.text()
 }
 
 /// Options of `--watch`.
@@ -699,22 +678,18 @@ fn each_time(
 }
 
 fn table(watched: &Watched, report: &Report, now: Instant) -> Result<(), CommandFailure> {
-    print_text(true, |layout| {
-        let (answering, all) = watched.answering(now);
-        let since = age(watched.since(now).as_secs_f64());
-        let mut text = format!("After {since}: {answering} of {all} nodes answer.\n");
-        for job in watched.jobs() {
-            text.push_str(&job.sentence());
-            text.push('\n');
-        }
-        let rows = watched.cells(now).into_iter().map(Vec::from);
-        text.push_str(&layout.reduced_table(&HEADERS, rows, &[7, 6, 5, 1]));
-        for line in report.ending.iter().chain(&watched.problems(now)) {
-            text.push_str(line);
-            text.push('\n');
-        }
-        text + "\n"
-    })
+    let (answering, all) = watched.answering(now);
+    let since = age(watched.since(now).as_secs_f64());
+    let mut lines = vec![format!("After {since}: {answering} of {all} nodes answer.")];
+    lines.extend(watched.jobs().iter().map(WatchedJob::sentence));
+    let mut document = Document::default();
+    document.say(lines.join("\n"));
+    let rows = watched.cells(now).into_iter().map(Vec::from);
+    document.table(Table::new(HEADERS, rows).dispensing(&[7, 6, 5, 1]));
+    for line in report.ending.iter().chain(&watched.problems(now)) {
+        document.say(line);
+    }
+    print_text(true, |layout| document.text(layout) + "\n")
 }
 
 /// A time between two looks.

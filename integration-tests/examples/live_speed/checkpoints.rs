@@ -105,10 +105,11 @@ pub(crate) fn checkpoints(
     rows: &mut Vec<Row>,
 ) -> anyhow::Result<()> {
     let cluster = Cluster::start_in(4, 2, Some(HUGE_PAGES))?;
+    let supersteps = scale.of(supersteps_in(QUARTER, &cluster)?);
     let run = |saves| {
         let case = Case {
             saves: Some(saves),
-            ..Case::empty(4, scale.of(500))
+            ..Case::empty(4, supersteps)
         };
         let events = cluster.run_programs(&case)?.0;
         anyhow::Ok((seconds(&events), saved(&events)))
@@ -130,7 +131,7 @@ pub(crate) fn checkpoints(
     };
     let encoding = "encoding and copies beside computations";
     row(
-        "checkpoints of 4 x 64 MiB at the chosen interval",
+        "a quarter of a minute with checkpoints of 4 x 64 MiB at the chosen interval",
         3.0,
         median(optimal) * 100.0,
         "%",
@@ -171,15 +172,7 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
     let start = || Cluster::start_in(4, 2, Some(HUGE_PAGES));
     let pairs = if scale.divisor == 1 { 7 } else { 3 };
     let first = 30.0 / scale.divisor as f64;
-    let supersteps = {
-        let case = Case {
-            saves: Some(Saves::Never),
-            ..Case::empty(4, TRIED)
-        };
-        let took = seconds(&start()?.run_programs(&case)?.0);
-        let took = Duration::from_secs_f64(took).as_millis().max(1);
-        TRIED * u64::try_from(MINUTE.as_millis() / took)? / scale.divisor
-    };
+    let supersteps = scale.of(supersteps_in(MINUTE, &start()?)?);
     let (mut costs, mut kept) = (Vec::new(), Vec::new());
     for pair in 1..=pairs {
         say(&format!("measuring: recovery, {pair} of {pairs}"));
@@ -246,8 +239,20 @@ fn sampled<T>(processes: &[u32], run: impl FnOnce() -> T) -> (T, f64) {
     })
 }
 
+/// How many supersteps of the programs take this long on `cluster`, about.
+fn supersteps_in(time: Duration, cluster: &Cluster) -> anyhow::Result<u64> {
+    let case = Case {
+        saves: Some(Saves::Never),
+        ..Case::empty(4, TRIED)
+    };
+    let took = seconds(&cluster.run_programs(&case)?.0);
+    let took = Duration::from_secs_f64(took).as_millis().max(1);
+    Ok(TRIED * u64::try_from(time.as_millis() / took)?)
+}
+
+const QUARTER: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_secs(60);
-/// The number of supersteps from which it is estimated how many take a minute: a second or two on two cores.
+/// The number of supersteps from which it is estimated how many there are in a time: a second or two on two cores.
 const TRIED: u64 = 100;
 
 fn found(

@@ -21,7 +21,8 @@ use cases::Scale;
 use custom::CustomCase;
 
 /// Measures runs on node processes of this machine, and beside them Open MPI (where `mpicc` and `mpirun` are
-/// installed), plain TCP and one stream of the transport. The whole takes about ten minutes.
+/// installed), plain TCP and one stream of the transport. The whole takes half an hour, and without
+/// `checkpoints` and `recovery` a minute.
 #[derive(Parser)]
 struct Options {
     /// Take a tenth of the supersteps

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use analysis::document::{Document, Table};
 use analysis::text::Layout;
 use serde::Serialize;
 
@@ -87,8 +88,7 @@ impl Verdict {
 
     /// For people; with `is_short`, without the rows of single experiments.
     pub(crate) fn text(&self, is_short: bool) -> String {
-        let layout = Layout::default();
-        let mut text = String::new();
+        let mut document = Document::default();
         if !is_short {
             let rows = self.results.iter().map(|assessed| {
                 vec![
@@ -112,7 +112,7 @@ impl Verdict {
                 "calls",
                 "moves",
             ];
-            text = layout.table(&headers, rows) + "\n\n";
+            document.table(Table::new(headers, rows));
         }
         let rows = self.policies.iter().map(|overall| {
             let best = overall.of_best_placement.as_ref();
@@ -138,7 +138,8 @@ impl Verdict {
             "worst",
             "above 1.02",
         ];
-        text + &layout.table(&headers, rows) + "\n"
+        document.table(Table::new(headers, rows));
+        document.text(Layout::default())
     }
 }
 

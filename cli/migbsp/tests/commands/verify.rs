@@ -382,8 +382,9 @@ fn a_record_that_does_not_say_enough_is_no_verified_one() {
     assert_eq!(code, Some(4));
     assert!(says.ends_with(order), "{says}");
     let mean = record.events.replacen("\"mean\":", "\"was\":", 1);
-    let earlier = "it does not say what was observed; the record was made by an earlier version";
-    let unsaid = format!("the call after superstep 1 cannot be decided again: {earlier}");
+    let unsaid =
+        "the call after superstep 1 cannot be decided again: it does not say what was observed"
+            .to_owned();
     assert_eq!(record.verified(mean.trim()), (Some(4), unsaid));
     let other = record
         .events
