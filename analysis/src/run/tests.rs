@@ -49,7 +49,7 @@ pub(crate) fn reading(processes: u32) -> RunReading {
         has_pictures: true,
         ..Scope::default()
     };
-    let manifest = serde_json::json!({"scenario": "iii", "configuration": {"scheduler": {}}});
+    let manifest = serde_json::json!({"scenario": "iii", "configuration": {"scheduler": {}, "checkpoint": {}}});
     let manifest = serde_json::from_value(manifest).unwrap();
     RunReading::of((Path::new(""), run), manifest, scope).unwrap()
 }

@@ -22,7 +22,7 @@ use custom::CustomCase;
 
 /// Measures runs on node processes of this machine, and beside them Open MPI (where `mpicc` and `mpirun` are
 /// installed), plain TCP and one stream of the transport. The whole takes half an hour, and without
-/// `checkpoints` and `recovery` a minute.
+/// `checkpoints` and `recovery` some minutes.
 #[derive(Parser)]
 struct Options {
     /// Take a tenth of the supersteps
