@@ -108,7 +108,10 @@ pub(crate) fn measure(is_quick: bool, only: Option<&str>) -> anyhow::Result<()> 
             line(&row(&nodes, application, &mpi, &measured));
         }
     }
-    ensure!(head.is_empty(), "no case has this word in its name");
+    ensure!(
+        head.is_empty(),
+        "no case has this word in its name: names are as `A heat` and `C lbm-kernel`"
+    );
     line("\nRatios of makespans: median (least to greatest). Results of all runs were equal.");
     Ok(())
 }
