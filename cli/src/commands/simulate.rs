@@ -283,8 +283,8 @@ const SIMULATE_ABOUT: &str = "\
 Run an experiment on a simulated platform, under a simulated clock.
 
 The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
-calls are held and paid for, but no process migrates; in iii processes migrate. `scenario = \"all\"` runs \
-all three, on all cores or --jobs threads, and shows the gain of rescheduling. Where the results show what holds the run up, the last lines say which \
+calls are held and paid for, but no process migrates; in iii processes migrate. All three run, on \
+all cores or --jobs threads, and show the gain of rescheduling; `--set scheduler.scenario=iii` runs one. Where the results show what holds the run up, the last lines say which \
 policy or setting to try.";
 
 const SIMULATE_HELP: &str = "\
