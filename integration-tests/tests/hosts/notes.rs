@@ -126,7 +126,7 @@ fn written(setup: &Setup, events: &[Event]) -> Vec<Event> {
         scenario: "iii".to_owned(),
         sets: vec!["s0".to_owned(), "s1".to_owned()],
         hosts: hosts.iter().map(|host| host.name.clone()).collect(),
-        members: Vec::new(),
+        members: Run::members_of(hosts.iter().map(|host| host.set)),
         placement: setup.placement.iter().map(name).collect(),
         round: bsp::Round::default(),
         resumed: None,
