@@ -237,7 +237,7 @@ fn write(folder: &Path, name: &str, source: &Source) -> io::Result<()> {
     let manifest = MANIFEST
         .replace(NAME, name)
         .replace("DEPENDENCY", &dependency);
-    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("Cargo.toml"), manifest + PROFILE)?;
     match source {
         Source::Folder(migbsp) => fs::copy(migbsp.join(LOCK), folder.join("Cargo.lock")).map(drop),
         Source::Git(_) | Source::Published => Ok(()),
@@ -260,7 +260,12 @@ serde = { version = \"1\", features = [\"derive\"] }
 
 # A package of its own, wherever it is.
 [workspace]
+
+# As migbsp builds itself: what runs spend no time in is compiled faster.
 ";
+
+/// What a workspace says of its dependencies holds for itself alone, so packages have it again.
+const PROFILE: &str = include_str!("../template/profile.toml");
 
 /// The files of a package but its manifest, and where they are in it.
 const TEMPLATE: [(&str, &str); 8] = [

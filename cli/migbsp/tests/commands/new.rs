@@ -38,6 +38,9 @@ fn a_package_is_the_one_that_is_tested_with_another_name() {
     );
     let migbsp = Path::new(found["dependencies"]["migbsp"]["path"].as_str().unwrap());
     assert_eq!(migbsp, root().join("cli/migbsp").canonicalize().unwrap());
+    // Profiles of the repository are not those of a package that depends on it.
+    let own = manifest(&root());
+    assert_eq!(found["profile"]["release"], own["profile"]["release"]);
 }
 
 #[test]
