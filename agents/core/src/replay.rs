@@ -251,7 +251,7 @@ impl Replay {
             slowest: superstep.computation,
             mean: superstep.mean.ok_or(ReplayError::Gap {
                 superstep: completed,
-                gap: Gap::Version,
+                gap: Gap::Unobserved,
             })?,
             took: superstep.took.unwrap_or(lasted),
         });
@@ -855,7 +855,7 @@ struct Observations {
 pub enum Gap {
     /// There are no observations.
     #[error("it does not say what was observed")]
-    Version,
+    Unobserved,
     /// The observations of a Set are missing or incomplete.
     #[error("not all Sets say what they have, and how far it is to the others")]
     Set,
@@ -884,7 +884,7 @@ impl Gathered {
         } = self;
         let evaluated: Vec<Evaluated> = evaluated.into_values().collect();
         if evaluated.iter().all(|set| set.hosts.is_empty()) {
-            return Err(Gap::Version);
+            return Err(Gap::Unobserved);
         }
         let number = names.sets.len();
         let is_complete = |(index, set): (usize, &Evaluated)| {

@@ -359,36 +359,33 @@ impl Report {
 
 impl Answer for Report {
     fn document(&self) -> Document {
-        let headers = [
-            "node",
-            "Set",
-            "address",
-            "build",
-            "slots",
-            "processors",
-            "certificate until",
-            "clock, s",
-            "round trip, ms",
-            "reaches",
-        ];
         let others = self.nodes.len().saturating_sub(1);
         let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-        let rows = self.nodes.iter().map(|row| {
-            vec![
-                row.name.clone(),
-                row.set.clone(),
-                row.address.clone(),
-                shown(row.build.as_ref().map(Build::short)),
-                row.slots.to_string(),
-                shown(row.processors.map(|count| count.to_string())),
-                shown(row.certificate_not_after.clone()),
-                shown(row.clock_seconds.map(|clock| rounded(clock, 3))),
-                shown(row.round_trip_seconds.map(|time| rounded(time * 1e3, 3))),
-                format!("{} of {others}", row.reached),
-            ]
-        });
+        let nodes = Table::of(
+            &self.nodes,
+            &[
+                ("node", &|row| row.name.clone()),
+                ("Set", &|row| row.set.clone()),
+                ("address", &|row| row.address.clone()),
+                ("build", &|row| shown(row.build.as_ref().map(Build::short))),
+                ("slots", &|row| row.slots.to_string()),
+                ("processors", &|row| {
+                    shown(row.processors.map(|count| count.to_string()))
+                }),
+                ("certificate until", &|row| {
+                    shown(row.certificate_not_after.clone())
+                }),
+                ("clock, s", &|row| {
+                    shown(row.clock_seconds.map(|clock| rounded(clock, 3)))
+                }),
+                ("round trip, ms", &|row| {
+                    shown(row.round_trip_seconds.map(|time| rounded(time * 1e3, 3)))
+                }),
+                ("reaches", &|row| format!("{} of {others}", row.reached)),
+            ],
+        );
         let mut document = Document::default();
-        document.table(Table::new(headers, rows).dispensing(&[3, 2, 1]));
+        document.table(nodes.dispensing(&[3, 2, 1]));
         let times = self.ways.iter().filter_map(|way| way.round_trip_seconds);
         let mut times: Vec<f64> = times.collect();
         times.sort_by(f64::total_cmp);

@@ -384,52 +384,55 @@ impl AbandonedRow {
 
 impl Answer for Report {
     fn document(&self) -> Document {
-        let headers = [
-            "node",
-            "Set",
-            "address",
-            "program",
-            "build",
-            "up",
-            "Minstr/s",
-            "processors",
-            "load",
-            "others",
-            "oldest",
-            "job of",
-            "superstep",
-            "processes",
-        ];
         let shown = |value: Option<String>| value.unwrap_or_default();
-        let rows = self.nodes.iter().map(|row| {
-            let program = row.build.as_ref();
-            let program = program.map(|build| format!("{} {}", build.program(), build.version()));
-            vec![
-                row.name.clone(),
-                row.set.clone(),
-                row.address.clone(),
-                program.unwrap_or_else(|| "no answer".to_owned()),
-                shown(row.build.as_ref().map(Build::short)),
-                shown(row.up_seconds.map(age)),
-                shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
-                shown(row.processors.map(|count| count.to_string())),
-                shown(row.load_recent.map(|load| rounded(load, 2))),
-                shown(row.others.as_ref().map(|others| others.len().to_string())),
-                shown(row.oldest().map(|oldest| {
-                    let OtherProcess {
-                        name,
-                        processor_seconds,
-                        ..
-                    } = oldest;
-                    format!("{name} {}", age(*processor_seconds))
-                })),
-                row.client.clone().unwrap_or_else(|| "-".to_owned()),
-                shown(row.superstep.map(|superstep| superstep.to_string())),
-                shown(row.processes.map(|count| count.to_string())),
-            ]
-        });
+        let program = |row: &Row| match &row.build {
+            Some(build) => format!("{} {}", build.program(), build.version()),
+            None => "no answer".to_owned(),
+        };
+        let nodes = Table::of(
+            &self.nodes,
+            &[
+                ("node", &|row| row.name.clone()),
+                ("Set", &|row| row.set.clone()),
+                ("address", &|row| row.address.clone()),
+                ("program", &|row| program(row)),
+                ("build", &|row| shown(row.build.as_ref().map(Build::short))),
+                ("up", &|row| shown(row.up_seconds.map(age))),
+                ("Minstr/s", &|row| {
+                    shown(row.speed.map(|speed| rounded(speed / 1e6, 0)))
+                }),
+                ("processors", &|row| {
+                    shown(row.processors.map(|count| count.to_string()))
+                }),
+                ("load", &|row| {
+                    shown(row.load_recent.map(|load| rounded(load, 2)))
+                }),
+                ("others", &|row| {
+                    shown(row.others.as_ref().map(|others| others.len().to_string()))
+                }),
+                ("oldest", &|row| {
+                    shown(row.oldest().map(|oldest| {
+                        let OtherProcess {
+                            name,
+                            processor_seconds,
+                            ..
+                        } = oldest;
+                        format!("{name} {}", age(*processor_seconds))
+                    }))
+                }),
+                ("job of", &|row| {
+                    row.client.clone().unwrap_or_else(|| "-".to_owned())
+                }),
+                ("superstep", &|row| {
+                    shown(row.superstep.map(|superstep| superstep.to_string()))
+                }),
+                ("processes", &|row| {
+                    shown(row.processes.map(|count| count.to_string()))
+                }),
+            ],
+        );
         let mut document = Document::default();
-        document.table(Table::new(headers, rows).dispensing(&[6, 7, 8, 4, 3, 13, 2, 10, 9]));
+        document.table(nodes.dispensing(&[6, 7, 8, 4, 3, 13, 2, 10, 9]));
         for line in job_sentences(&self.nodes).iter().chain(&self.ending) {
             document.say(line);
         }

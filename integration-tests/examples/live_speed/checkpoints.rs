@@ -247,7 +247,7 @@ fn supersteps_in(time: Duration, cluster: &Cluster) -> anyhow::Result<u64> {
     };
     let took = seconds(&cluster.run_programs(&case)?.0);
     let took = Duration::from_secs_f64(took).as_millis().max(1);
-    Ok(TRIED * u64::try_from(time.as_millis() / took)?)
+    Ok(u64::try_from(u128::from(TRIED) * time.as_millis() / took)?)
 }
 
 const QUARTER: Duration = Duration::from_secs(15);

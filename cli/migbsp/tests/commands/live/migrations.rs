@@ -52,13 +52,20 @@ fn states_of_two_kinds_move_and_moves_are_predicted() {
         assert_eq!(kind["each"].as_array().unwrap().len(), 8);
         // A probe goes before each move that is long, and the link is steady. What else runs here makes moves longer.
         assert!(kind["median_error"].as_f64() < Some(0.5), "{kind}");
-        // Bytes take what they take at the rate of the link, but for those that have arrived when a busy receiver first looks
-        // at its clock: neither host knows of the time before it.
-        for each in kind["each"].as_array().unwrap() {
+        // Bytes take what they take at the rate of the link, but for those that it has room for at once. Of a single move
+        // the hosts may know less: not of the time before a busy receiver first looks at its clock.
+        let of_least = |each: &Value| {
             let number = |key: &str| each[key].as_f64().unwrap();
-            let least = (number("bytes") - 4096.0) / 5.9e6;
-            assert!(least * 0.9 < number("frozen_seconds"), "{each}");
-        }
+            number("frozen_seconds") / ((number("bytes") - 4096.0) / 5.9e6)
+        };
+        let mut found: Vec<f64> = kind["each"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(of_least)
+            .collect();
+        found.sort_by(f64::total_cmp);
+        assert!(0.9 < found[0] && 1.0 <= found[4], "{found:?} {kind}");
     }
     let estimators = result["estimators"].as_array().unwrap();
     let names: Vec<_> = estimators.iter().map(|one| &one["estimator"]).collect();
